@@ -1,0 +1,146 @@
+//! Prompt blocks and their keys.
+//!
+//! A prompt is cut into blocks of equal size. [`BlockHash`] names the content of one block and needs
+//! only the bytes; [`BlockKey`] names a block together with all that comes before it, and with
+//! everything else that changes what the engine computes (model, adapter, salt, tenant, template
+//! inputs). Only full blocks count, so a growing conversation keeps the keys of its earlier blocks.
+
+use core::num::NonZeroU32;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::units::{BYTES_PER_TOKEN, Tokens};
+
+/// How many tokens make one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSize(NonZeroU32);
+
+impl BlockSize {
+    /// 64 tokens, the floor that today's approximate pickers use.
+    pub const DEFAULT: Self = Self(NonZeroU32::MIN.saturating_add(63));
+
+    /// A block of `tokens` tokens; `None` for 0.
+    pub fn new(tokens: u32) -> Option<Self> {
+        NonZeroU32::new(tokens).map(Self)
+    }
+
+    /// Tokens in a block.
+    pub const fn tokens(self) -> Tokens {
+        Tokens(self.0.get() as u64)
+    }
+
+    /// Text bytes in a block where no tokenizer was asked.
+    pub const fn text_bytes(self) -> usize {
+        self.0.get() as usize * BYTES_PER_TOKEN as usize
+    }
+}
+
+/// The content of one full block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockHash(pub u64);
+
+/// A prefix: one block and all blocks before it, under one scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockKey(pub u64);
+
+/// Everything besides the prompt's text that must agree for two prompts to share cache.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PromptScope<'a> {
+    /// The model that the engine is asked for (a LoRA adapter's name counts as a model).
+    pub model: &'a str,
+    /// The client's cache salt.
+    pub cache_salt: Option<&'a str>,
+    /// The tenant, where isolation between tenants is on.
+    pub tenant: Option<&'a str>,
+    /// Hash of the template inputs: tools, response format, reasoning effort and the like.
+    pub template_inputs: u64,
+}
+
+impl PromptScope<'_> {
+    /// The key that the first block is chained to.
+    pub fn root(&self) -> BlockKey {
+        let mut key = BlockKey(xxh3_64(self.model.as_bytes()));
+        for part in [self.cache_salt, self.tenant] {
+            // A mark for presence keeps an absent part apart from an empty one.
+            let hash = part.map_or(0, |text| xxh3_64(text.as_bytes()) | 1);
+            key = key.then(BlockHash(hash));
+        }
+        key.then(BlockHash(self.template_inputs))
+    }
+}
+
+impl BlockKey {
+    /// The key of the prefix that `block` adds to this one.
+    pub fn then(self, block: BlockHash) -> Self {
+        let mut bytes = [0; 16];
+        let (parent, content) = bytes.split_at_mut(8);
+        parent.copy_from_slice(&self.0.to_le_bytes());
+        content.copy_from_slice(&block.0.to_le_bytes());
+        Self(xxh3_64(&bytes))
+    }
+}
+
+/// The keys of a prompt's full blocks, first to last.
+pub fn chain(root: BlockKey, blocks: &[BlockHash]) -> Vec<BlockKey> {
+    blocks
+        .iter()
+        .scan(root, |key, &block| {
+            *key = key.then(block);
+            Some(*key)
+        })
+        .collect()
+}
+
+/// Hashes a prompt's bytes as they come, in pieces of any size, into the hashes of its full blocks.
+#[derive(Debug)]
+pub struct BlockHasher {
+    block_bytes: usize,
+    partial: Vec<u8>,
+    hashes: Vec<BlockHash>,
+    bytes: u64,
+}
+
+impl BlockHasher {
+    /// A hasher for blocks of `size`.
+    pub fn new(size: BlockSize) -> Self {
+        Self {
+            block_bytes: size.text_bytes(),
+            partial: Vec::new(),
+            hashes: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Takes the next piece of the prompt.
+    pub fn push(&mut self, mut piece: &[u8]) {
+        self.bytes += piece.len() as u64;
+        if !self.partial.is_empty() {
+            let wanted = self.block_bytes.saturating_sub(self.partial.len());
+            let (head, rest) = piece.split_at(wanted.min(piece.len()));
+            self.partial.extend_from_slice(head);
+            if self.partial.len() < self.block_bytes {
+                return;
+            }
+            self.hashes.push(BlockHash(xxh3_64(&self.partial)));
+            self.partial.clear();
+            piece = rest;
+        }
+        let mut blocks = piece.chunks_exact(self.block_bytes);
+        self.hashes
+            .extend(blocks.by_ref().map(|block| BlockHash(xxh3_64(block))));
+        self.partial.extend_from_slice(blocks.remainder());
+    }
+
+    /// Bytes taken so far.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The hashes of the full blocks; a last partial block is left out.
+    pub fn finish(self) -> Vec<BlockHash> {
+        self.hashes
+    }
+}
+
+#[cfg(test)]
+mod tests;

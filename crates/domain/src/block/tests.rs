@@ -1,0 +1,94 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn hashes(pieces: &[&[u8]]) -> Vec<BlockHash> {
+    let mut hasher = BlockHasher::new(BlockSize::new(4).unwrap());
+    for piece in pieces {
+        hasher.push(piece);
+    }
+    hasher.finish()
+}
+
+#[test]
+fn a_partial_last_block_has_no_hash() {
+    assert_eq!(hashes(&[&[7; 15]]).len(), 0);
+    assert_eq!(hashes(&[&[7; 16]]).len(), 1);
+    assert_eq!(hashes(&[&[7; 33]]).len(), 2);
+}
+
+#[test]
+fn a_growing_prompt_keeps_the_keys_of_its_earlier_blocks() {
+    let root = PromptScope {
+        model: "m",
+        ..PromptScope::default()
+    }
+    .root();
+    let short = chain(root, &hashes(&[&[1; 16], &[2; 20]]));
+    let long = chain(root, &hashes(&[&[1; 16], &[2; 40]]));
+    assert_eq!(short.len(), 2);
+    assert_eq!(long[..2], short[..]);
+}
+
+#[test]
+fn every_part_of_the_scope_changes_the_root() {
+    let base = PromptScope {
+        model: "m",
+        ..PromptScope::default()
+    };
+    let roots = [
+        base.root(),
+        PromptScope { model: "n", ..base }.root(),
+        PromptScope {
+            cache_salt: Some("s"),
+            ..base
+        }
+        .root(),
+        PromptScope {
+            cache_salt: Some(""),
+            ..base
+        }
+        .root(),
+        PromptScope {
+            tenant: Some("s"),
+            ..base
+        }
+        .root(),
+        PromptScope {
+            template_inputs: 1,
+            ..base
+        }
+        .root(),
+    ];
+    for (i, a) in roots.iter().enumerate() {
+        for b in &roots[i + 1..] {
+            assert_ne!(a, b);
+        }
+    }
+}
+
+#[test]
+fn the_same_block_has_another_key_behind_another_prefix() {
+    let root = PromptScope::default().root();
+    let keys = chain(root, &hashes(&[&[5; 16], &[5; 16]]));
+    assert_ne!(keys[0], keys[1]);
+}
+
+proptest! {
+    #[test]
+    fn cutting_the_prompt_elsewhere_changes_nothing(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        cuts in proptest::collection::vec(0usize..300, 0..8),
+    ) {
+        let mut cuts: Vec<_> = cuts.into_iter().map(|c| c.min(bytes.len())).collect();
+        cuts.sort_unstable();
+        cuts.push(bytes.len());
+        let mut from = 0;
+        let mut pieces = Vec::new();
+        for cut in cuts {
+            pieces.push(&bytes[from..cut]);
+            from = cut;
+        }
+        prop_assert_eq!(hashes(&pieces), hashes(&[&bytes]));
+    }
+}

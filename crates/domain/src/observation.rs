@@ -1,0 +1,68 @@
+//! What the response phase tells of a request.
+
+use core::net::SocketAddr;
+
+use crate::units::Tokens;
+
+/// How much of a response the gateway lets us see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObservationMode {
+    /// Headers and trailers only; the end is seen as the end of the stream.
+    HeadersOnly,
+    /// The body too, for a sample of requests.
+    Sampled,
+    /// The body of every response.
+    Full,
+}
+
+/// One fact seen in a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// Response headers came, with this status.
+    Headers {
+        /// HTTP status.
+        status: u16,
+    },
+    /// The gateway says which endpoint really served.
+    Served(SocketAddr),
+    /// The first bytes of the body came.
+    FirstOutput,
+    /// The engine reported its token counts.
+    Usage(Usage),
+}
+
+/// Token counts as an engine reports them at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt: Tokens,
+    /// Tokens of the answer.
+    pub output: Tokens,
+    /// Tokens of the prompt that came from cache, where the engine tells it.
+    pub cached: Option<Tokens>,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EndCause {
+    /// The response was complete.
+    Complete,
+    /// The response was complete, and said that the engine failed.
+    EngineError,
+    /// The stream ended before the response did: the client left, or the engine cut it.
+    Cut,
+    /// The pool refused it.
+    Refused,
+}
+
+impl EndCause {
+    /// The value of metric labels.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::EngineError => "engine_error",
+            Self::Cut => "cut",
+            Self::Refused => "refused",
+        }
+    }
+}
