@@ -1,1 +1,18 @@
-//! cli.
+//! `pointsman`, the command for people: an engine stand-in, a complete local setup, configurations.
+//!
+//! Job: the sockets, files, child processes and output of the commands; the harness that starts
+//! engines, picker and Envoy serves both `pointsman up` and the end-to-end tests. Not its job: to
+//! decide where a request goes, or how an engine behaves; it starts those who do.
+//!
+//! Read first: [`harness::stack::Stack`] (a running setup) and [`workload::Workload`] (what it is
+//! asked to do).
+//!
+//! Invariants: every child process ends with the value that owns it; every wait has a bound and
+//! says what it waited for; the same seed gives the same workload.
+
+pub mod engine;
+pub mod envoy;
+pub mod envoy_binary;
+pub mod harness;
+mod task;
+pub mod workload;

@@ -1,1 +1,12 @@
-//! ledger.
+//! Every request in flight and the load that it reserves at its endpoint.
+//!
+//! Job: own load per endpoint, exactly, at any time; and what part of an engine's report is not
+//! ours. Not its job: choosing an endpoint, learning rates, reading reports.
+//!
+//! Read first: [`reservations::Ledger`] and [`reservations::Reservation`].
+//!
+//! Invariants: a reservation is released once, by its own id; the own load of an endpoint is the sum
+//! of its reservations; a release for an earlier life of an endpoint changes nothing in its present
+//! one.
+
+pub mod reservations;

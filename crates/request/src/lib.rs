@@ -1,1 +1,18 @@
-//! request.
+//! Headers and body of a request to [`RequestFacts`].
+//!
+//! Job: say what the picker must know of a request (its form of API, model, prompt blocks, hints
+//! and flow), and which headers no client may set. Not its job: to check a request on behalf of the
+//! engine; what routing does not need is neither read nor refused, and the body is never changed.
+//!
+//! Read first: [`head::Head`] (the headers) and [`read::with_body`] (the body).
+//!
+//! Invariants: no prompt text leaves this crate, neither in the facts nor in a
+//! [`rejection::Rejection`]; how the body is cut into pieces changes nothing; a conversation that
+//! grows keeps the hashes of its earlier blocks; no input panics.
+//!
+//! [`RequestFacts`]: pointsman_domain::facts::RequestFacts
+
+pub mod head;
+pub mod owned;
+pub mod read;
+pub mod rejection;

@@ -1,1 +1,19 @@
-//! schedule.
+//! Which endpoint is best for a request.
+//!
+//! Job: score the candidates of one request and pick from them, as a profile says. Not its job:
+//! who is a candidate, whether the request may go at all, and keeping any load (`pipeline`,
+//! `admission`, `ledger`).
+//!
+//! Read first: [`profile::Profile`] (scorers, weights and a picker) and [`candidate::Candidate`]
+//! (all that a scorer may know of an endpoint).
+//!
+//! Invariants: a score is within `0..=1`; a picker returns candidates only, each at most once; the
+//! same candidates, profile and random numbers give the same order.
+//!
+//! To add a scorer: one file in `scorer/`, one line in its registry, one arm in `policy`, one row in
+//! `docs/plugins.md`.
+
+pub mod candidate;
+pub mod picker;
+pub mod profile;
+pub mod scorer;

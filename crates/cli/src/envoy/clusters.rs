@@ -1,0 +1,146 @@
+//! The clusters: the engines by EDS, the picker, and the picker's EDS port.
+
+use core::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::{
+    DESTINATION, DESTINATION_SERVED, ENGINES, EnvoySettings, METADATA_NAMESPACE, PICKER,
+    PickerSecurity, XDS, socket_address, type_url,
+};
+
+/// The engines. The load balancer obeys the picker's list; without one, as when the picker is away,
+/// it balances by itself over the endpoints it heard of last.
+pub(super) fn engines() -> Value {
+    json!({
+        "name": ENGINES,
+        "type": "EDS",
+        "connect_timeout": "1s",
+        "eds_cluster_config": {
+            "service_name": ENGINES,
+            "eds_config": {
+                "resource_api_version": "V3",
+                "initial_fetch_timeout": "5s",
+                "api_config_source": {
+                    "api_type": "GRPC",
+                    "transport_api_version": "V3",
+                    "set_node_on_first_message_only": true,
+                    "grpc_services": [{ "envoy_grpc": { "cluster_name": XDS } }],
+                },
+            },
+        },
+        "circuit_breakers": circuit_breakers(),
+        "common_lb_config": { "healthy_panic_threshold": { "value": 0.0 } },
+        "load_balancing_policy": {
+            "policies": [{
+                "typed_extension_config": {
+                    "name": "envoy.load_balancing_policies.override_host",
+                    "typed_config": override_host(),
+                },
+            }],
+        },
+        "typed_extension_protocol_options": http_protocol_options(json!({
+            "explicit_http_config": { "http_protocol_options": { "enable_trailers": true } },
+        })),
+    })
+}
+
+fn override_host() -> Value {
+    let key = |name: &str| json!({ "key": METADATA_NAMESPACE, "path": [{ "key": name }] });
+    json!({
+        "@type": type_url("extensions.load_balancing_policies.override_host.v3.OverrideHost"),
+        "override_host_sources": [{ "metadata": key(DESTINATION) }],
+        "selected_host_key": key(DESTINATION_SERVED),
+        "fallback_policy": {
+            "policies": [{
+                "typed_extension_config": {
+                    "name": "envoy.load_balancing_policies.client_side_weighted_round_robin",
+                    "typed_config": {
+                        "@type": type_url(
+                            "extensions.load_balancing_policies.client_side_weighted_round_robin\
+                             .v3.ClientSideWeightedRoundRobin",
+                        ),
+                    },
+                },
+            }],
+        },
+    })
+}
+
+/// The picker. A request fails open only while this cluster has no healthy host, so its health is
+/// asked often, one miss is enough, and an unhealthy host is never used.
+pub(super) fn picker(settings: &EnvoySettings) -> Value {
+    let mut picker = http2_cluster(PICKER, settings.ext_proc);
+    picker["health_checks"] = json!([{
+        "timeout": "1s",
+        "interval": "0.2s",
+        "no_traffic_interval": "0.2s",
+        "unhealthy_interval": "0.2s",
+        "interval_jitter": "0s",
+        "unhealthy_threshold": 1,
+        "healthy_threshold": 1,
+        "grpc_health_check": { "service_name": EXT_PROC_SERVICE },
+    }]);
+    picker["common_lb_config"] = json!({ "healthy_panic_threshold": { "value": 0.0 } });
+    if settings.security == PickerSecurity::UnverifiedTls {
+        picker["transport_socket"] = json!({
+            "name": "envoy.transport_sockets.tls",
+            "typed_config": {
+                "@type": type_url("extensions.transport_sockets.tls.v3.UpstreamTlsContext"),
+                "common_tls_context": { "alpn_protocols": ["h2"] },
+            },
+        });
+    }
+    picker
+}
+
+/// The picker's EDS port. Keepalives notice a picker that is gone without a word.
+pub(super) fn xds(settings: &EnvoySettings) -> Value {
+    http2_cluster(XDS, settings.eds)
+}
+
+fn http2_cluster(name: &str, address: SocketAddr) -> Value {
+    json!({
+        "name": name,
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "circuit_breakers": circuit_breakers(),
+        "load_assignment": {
+            "cluster_name": name,
+            "endpoints": [{
+                "lb_endpoints": [{ "endpoint": { "address": socket_address(address) } }],
+            }],
+        },
+        "typed_extension_protocol_options": http_protocol_options(json!({
+            "explicit_http_config": {
+                "http2_protocol_options": {
+                    "initial_stream_window_size": 1 << 20,
+                    "initial_connection_window_size": 8 << 20,
+                    "connection_keepalive": { "interval": "5s", "timeout": "2s" },
+                },
+            },
+        })),
+    })
+}
+
+fn http_protocol_options(mut options: Value) -> Value {
+    options["@type"] = json!(type_url(
+        "extensions.upstreams.http.v3.HttpProtocolOptions"
+    ));
+    json!({ "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": options })
+}
+
+/// Admission is the picker's task, so Envoy's own limits are only a last resort.
+fn circuit_breakers() -> Value {
+    json!({
+        "thresholds": [{
+            "max_connections": 40_000,
+            "max_pending_requests": 40_000,
+            "max_requests": 40_000,
+            "max_retries": 1_024,
+        }],
+    })
+}
+
+/// The gRPC service whose health the picker reports for its `ext_proc` port.
+const EXT_PROC_SERVICE: &str = "envoy.service.ext_proc.v3.ExternalProcessor";

@@ -1,0 +1,162 @@
+//! A running Envoy with the standalone configuration.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use http::StatusCode;
+use serde_json::Value;
+
+use super::child::Child;
+use super::pages;
+use super::picker::PickerAddresses;
+use super::ports;
+use crate::envoy::{ENGINES, EnvoySettings};
+use crate::envoy_binary;
+
+/// What may differ from the standalone Envoy's defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct EnvoyOptions {
+    /// Share of responses whose body the picker sees, in percent.
+    pub sample_percent: f64,
+    /// Largest request body that the picker accepts.
+    pub body_bytes_max: u32,
+}
+
+impl Default for EnvoyOptions {
+    fn default() -> Self {
+        Self {
+            sample_percent: crate::envoy::SAMPLE_PERCENT,
+            body_bytes_max: crate::envoy::BODY_BYTES_MAX,
+        }
+    }
+}
+
+/// A running Envoy.
+#[derive(Debug)]
+pub struct Envoy {
+    /// Its process.
+    pub child: Child,
+    /// Where clients connect.
+    pub listen: SocketAddr,
+    /// Its admin interface.
+    pub admin: SocketAddr,
+}
+
+impl Envoy {
+    /// Starts an Envoy in front of a picker and waits until it accepts connections.
+    pub async fn start(
+        options: EnvoyOptions,
+        picker: PickerAddresses,
+        folder: &Path,
+    ) -> Result<Self> {
+        let (listen, admin) = (ports::free_address()?, ports::free_address()?);
+        let settings = EnvoySettings {
+            sample_percent: options.sample_percent,
+            body_bytes_max: options.body_bytes_max,
+            ..EnvoySettings::new(listen, admin, picker.ext_proc, picker.eds)
+        };
+        let path = folder.join("envoy.json");
+        fs::write(&path, format!("{:#}", settings.configuration()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        let mut command = Command::new(envoy_binary::ensure()?);
+        command
+            .arg("-c")
+            .arg(&path)
+            .args(["--disable-hot-restart", "--concurrency", "1"])
+            .args(["--log-level", "warning"]);
+        let mut child = Child::start("envoy", command, folder)?;
+        let ready = async || match pages::get(admin, "/ready").await? {
+            (StatusCode::OK, _) => Ok(()),
+            (_, body) => bail!("/ready answers {}", body.escape_ascii()),
+        };
+        child.ready(READY_WAIT_MAX, ready).await?;
+        Ok(Self {
+            child,
+            listen,
+            admin,
+        })
+    }
+
+    /// Waits until Envoy would send requests to exactly `engines`.
+    pub async fn knows(&mut self, engines: &[SocketAddr]) -> Result<()> {
+        let admin = self.admin;
+        let mut expected: Vec<String> = engines.iter().map(ToString::to_string).collect();
+        expected.sort();
+        let ready = async || {
+            let clusters = pages::get_json(admin, "/clusters?format=json").await?;
+            let known = healthy_hosts(&clusters, ENGINES);
+            ensure!(
+                known == expected,
+                "Envoy knows the engines {known:?} and should know {expected:?}"
+            );
+            Ok(())
+        };
+        self.child.ready(READY_WAIT_MAX, ready).await
+    }
+
+    /// The value of one of Envoy's counters or gauges; 0 while it does not exist.
+    pub async fn statistic(&self, name: &str) -> Result<u64> {
+        let page = pages::get_json(self.admin, "/stats?format=json").await?;
+        let found = page["stats"].as_array().and_then(|statistics| {
+            statistics
+                .iter()
+                .find(|statistic| statistic["name"] == name)
+        });
+        Ok(found.and_then(|found| found["value"].as_u64()).unwrap_or(0))
+    }
+}
+
+/// The addresses of a cluster's hosts that Envoy would use, sorted.
+fn healthy_hosts(clusters: &Value, cluster: &str) -> Vec<String> {
+    let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut hosts: Vec<String> = array(&clusters["cluster_statuses"])
+        .iter()
+        .filter(|status| status["name"] == cluster)
+        .flat_map(|status| array(&status["host_statuses"]))
+        .filter(|host| host["health_status"]["eds_health_status"] == "HEALTHY")
+        .map(|host| {
+            let address = &host["address"]["socket_address"];
+            format!(
+                "{}:{}",
+                address["address"].as_str().unwrap_or_default(),
+                address["port_value"]
+            )
+        })
+        .collect();
+    hosts.sort();
+    hosts
+}
+
+const READY_WAIT_MAX: Duration = Duration::from_secs(20);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_healthy_hosts_of_the_named_cluster_count() {
+        let host = |port: u16, health: &str| {
+            json!({
+                "address": { "socket_address": { "address": "127.0.0.1", "port_value": port } },
+                "health_status": { "eds_health_status": health },
+            })
+        };
+        let clusters = json!({ "cluster_statuses": [
+            { "name": "engines", "host_statuses": [
+                host(8002, "HEALTHY"), host(8001, "HEALTHY"), host(8003, "UNHEALTHY"),
+            ] },
+            { "name": "picker", "host_statuses": [host(9002, "HEALTHY")] },
+        ] });
+        assert_eq!(
+            healthy_hosts(&clusters, "engines"),
+            ["127.0.0.1:8001", "127.0.0.1:8002"]
+        );
+        assert!(healthy_hosts(&json!({}), "engines").is_empty());
+    }
+}

@@ -1,0 +1,7 @@
+//! The `pointsman` binary; all of it is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    pointsman_cli::command::main()
+}

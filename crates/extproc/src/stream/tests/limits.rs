@@ -1,0 +1,189 @@
+use insta::assert_snapshot;
+
+use super::*;
+
+fn limited(body_bytes_max: usize) -> Exchange {
+    let settings = Settings {
+        body_bytes_max,
+        ..Settings::default()
+    };
+    Exchange {
+        stream: Stream::new(settings),
+        ..Exchange::duplex()
+    }
+}
+
+fn refuse(exchange: &mut Exchange, refusal: Refusal) -> &mut Exchange {
+    exchange.step("refuse", |stream, actions| stream.refuse(refusal, actions))
+}
+
+#[test]
+fn b22_b23_a_body_over_the_limit_is_refused_as_soon_as_it_is_over() {
+    let mut exchange = limited(64);
+    let piece = Bytes::from(vec![b' '; 60]);
+    exchange.post().body(&piece, Ends::Later);
+    assert_eq!(exchange.stream.held_bytes(), 60);
+    exchange.body(&piece, Ends::Later);
+    assert_eq!(exchange.stream.held_bytes(), 0);
+    exchange
+        .body(&piece, Ends::Here)
+        .trailers()
+        .picked()
+        .send(response_headers("413", "application/json", Ends::Later))
+        .step("closed", Stream::closed);
+    assert_snapshot!(exchange.transcript);
+}
+
+#[test]
+fn b23_a_body_at_the_limit_is_held_and_routed() {
+    let body = chat();
+    let mut exchange = limited(body.len());
+    exchange.post().body(&body, Ends::Here).picked();
+    assert_eq!(exchange.asked().model.as_deref(), Some("m1"));
+}
+
+#[test]
+fn b22_the_limit_holds_for_a_buffered_body_and_for_an_announced_length() {
+    let mut buffered = Exchange {
+        config: Exchange::declared(BodySendMode::Buffered, BodySendMode::None).config,
+        ..limited(16)
+    };
+    buffered.post().body(&chat(), Ends::Here);
+    assert_eq!(
+        buffered.actions.last(),
+        Some(&Action::Ended(EndCause::Refused))
+    );
+
+    let announced = |length: &str| {
+        let mut exchange = limited(16);
+        exchange.send(Request::RequestHeaders(HttpHeaders {
+            headers: header_map(&[(":method", "POST"), ("content-length", length)]),
+            end_of_stream: false,
+        }));
+        exchange.actions.len()
+    };
+    assert_eq!(announced("17"), 2);
+    assert_eq!(announced("16"), 0);
+}
+
+#[test]
+fn b23_a_stream_that_goes_away_frees_what_it_held() {
+    let mut exchange = Exchange::duplex();
+    exchange.post().body(&chat(), Ends::Later);
+    assert_eq!(exchange.stream.held_bytes(), chat().len());
+    exchange.step("closed", Stream::closed);
+    assert_eq!(exchange.stream.held_bytes(), 0);
+    assert_eq!(exchange.actions, [Action::Ended(EndCause::Cut)]);
+}
+
+#[test]
+fn a_body_that_is_not_what_its_path_says_is_a_400() {
+    let mut exchange = Exchange::duplex();
+    exchange
+        .post()
+        .body(&Bytes::from_static(b"{\"model\":"), Ends::Here)
+        .picked();
+    assert_snapshot!(exchange.transcript);
+}
+
+#[test]
+fn a_request_that_the_pool_refuses_is_answered_in_place_of_an_engine() {
+    let mut exchange = Exchange::duplex();
+    exchange.post().body(&chat(), Ends::Here);
+    exchange.step("refused", |stream, actions| {
+        stream.decided(&Decision::Refused(Refusal::Saturated), actions);
+    });
+    exchange.picked();
+    assert_snapshot!(exchange.transcript);
+    assert_eq!(exchange.stream.held_bytes(), 0);
+}
+
+#[test]
+fn a_pick_without_a_destination_counts_as_no_endpoint() {
+    let mut exchange = Exchange::duplex();
+    exchange.send(request_headers("GET", "/v1/models", Ends::Here));
+    let nowhere = Decision::Picked(Pick {
+        destinations: [].into_iter().collect(),
+    });
+    exchange.step("picked", |stream, actions| {
+        stream.decided(&nowhere, actions)
+    });
+    assert!(exchange.transcript.contains("< immediate 503"));
+}
+
+#[test]
+fn a_local_refusal_counts_until_the_request_is_on_its_way() {
+    let mut early = Exchange::duplex();
+    refuse(early.post().body(&chat(), Ends::Later), Refusal::HoldFull);
+    assert!(early.transcript.contains("< immediate 429"));
+    assert_eq!(early.stream.held_bytes(), 0);
+
+    let mut waiting = Exchange::duplex();
+    waiting.post().body(&chat(), Ends::Here);
+    refuse(&mut waiting, Refusal::NoEndpointsInTime).picked();
+    assert_eq!(
+        waiting.actions.last(),
+        Some(&Action::Ended(EndCause::Refused))
+    );
+
+    let mut routed = Exchange::duplex();
+    routed.post().body(&chat(), Ends::Here).picked();
+    let before = routed.actions.len();
+    refuse(&mut routed, Refusal::ShuttingDown);
+    assert_eq!(routed.actions.len(), before);
+}
+
+/// Headers of a client that tries to steer.
+fn steering(ends: Ends) -> Request {
+    Request::RequestHeaders(HttpHeaders {
+        headers: header_map(&[
+            (":method", "POST"),
+            ("X-Gateway-Destination-Endpoint", "10.0.0.9:22"),
+            ("x-gateway-destination-endpoint", "10.0.0.9:23"),
+            ("X-Gateway-Destination-Endpoint-Subset", "10.0.0.9:22"),
+            ("x-gateway-destination-endpoint-subset", "10.0.0.9:22"),
+            ("x-llm-d-request-dropped-reason", "none"),
+            ("accept", "*/*"),
+        ]),
+        end_of_stream: ends == Ends::Here,
+    })
+}
+
+#[test]
+fn b15_what_a_client_sets_of_ours_is_overwritten_or_removed() {
+    let mut exchange = Exchange::duplex();
+    exchange.send(steering(Ends::Here)).picked();
+    assert_eq!(exchange.asked().subset, None);
+    assert_snapshot!(exchange.transcript);
+}
+
+#[test]
+fn b15_a_client_cannot_steer_a_buffered_request_either() {
+    let mut exchange = Exchange::declared(BodySendMode::Buffered, BodySendMode::None);
+    exchange.send(steering(Ends::Later)).trailers().picked();
+    assert_snapshot!(exchange.transcript);
+}
+
+#[test]
+fn the_latest_subset_hint_of_the_gateway_counts() {
+    let hint = |value| {
+        metadata_text(
+            "envoy.lb.subset_hint",
+            "x-gateway-destination-endpoint-subset",
+            value,
+        )
+    };
+    let mut exchange = Exchange::duplex();
+    exchange.metadata = Some(hint("10.0.0.1:8000"));
+    exchange.post();
+    exchange.metadata = Some(hint("10.0.0.2,10.0.0.3:8000"));
+    exchange.body(&chat(), Ends::Later);
+    exchange.body(&Bytes::new(), Ends::Here);
+    let subset = exchange.asked().subset.as_deref().unwrap();
+    let admits = |address: &str| {
+        let address = address.parse().unwrap();
+        subset.iter().any(|entry| entry.admits(address))
+    };
+    assert!(admits("10.0.0.2:1") && admits("10.0.0.3:8000"));
+    assert!(!admits("10.0.0.1:8000") && !admits("10.0.0.3:8001"));
+}

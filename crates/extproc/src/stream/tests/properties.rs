@@ -1,0 +1,209 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Message(Request),
+    Picked,
+    Decided(Refusal),
+    Refuse(Refusal),
+    BodyOverdue,
+    Closed,
+}
+
+fn any_body() -> impl Strategy<Value = HttpBody> {
+    let text = prop_oneof![
+        Just(Bytes::new()),
+        Just(chat()),
+        vec(any::<u8>(), 0..200).prop_map(Bytes::from),
+        Just(Bytes::from(vec![b'x'; 70_000])),
+    ];
+    (text, any::<bool>(), prop::bool::weighted(0.1)).prop_map(|(body, end, mark)| HttpBody {
+        body,
+        end_of_stream: end,
+        end_of_stream_without_message: mark,
+    })
+}
+
+fn any_ends() -> impl Strategy<Value = Ends> {
+    prop_oneof![Just(Ends::Later), Just(Ends::Here)]
+}
+
+fn any_refusal() -> impl Strategy<Value = Refusal> {
+    prop::sample::select(&Refusal::ALL[..])
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let method = prop::sample::select(&["GET", "POST"][..]);
+    let status = prop::sample::select(&["200", "404", "503", "x"][..]);
+    let status_of_call = prop::sample::select(&["0", "10"][..]);
+    let message = prop_oneof![
+        3 => (method, any_ends())
+            .prop_map(|(method, ends)| request_headers(method, "/v1/chat/completions", ends)),
+        4 => any_body().prop_map(Request::RequestBody),
+        1 => Just(Request::RequestTrailers(HttpTrailers::default())),
+        1 => (status, any_ends())
+            .prop_map(|(status, ends)| response_headers(status, "text/event-stream", ends)),
+        2 => any_body().prop_map(Request::ResponseBody),
+        1 => status_of_call.prop_map(|status| response_trailers(&[("grpc-status", status)])),
+    ];
+    prop_oneof![
+        12 => message.prop_map(Event::Message),
+        4 => Just(Event::Picked),
+        1 => any_refusal().prop_map(Event::Decided),
+        1 => any_refusal().prop_map(Event::Refuse),
+        1 => Just(Event::BodyOverdue),
+        1 => Just(Event::Closed),
+    ]
+}
+
+/// Any modes, known or not, or none.
+fn any_config() -> impl Strategy<Value = Option<ProtocolConfiguration>> {
+    let config = (-1..8_i32, -1..8_i32).prop_map(|(request, response)| ProtocolConfiguration {
+        request_body_mode: request,
+        response_body_mode: response,
+        send_body_without_waiting_for_header_response: false,
+    });
+    prop_oneof![1 => Just(None), 4 => config.prop_map(Some)]
+}
+
+fn play(exchange: &mut Exchange, event: Event) {
+    let decide = |decision: Decision| {
+        move |stream: &mut Stream, actions: &mut Vec<Action>| stream.decided(&decision, actions)
+    };
+    match event {
+        Event::Message(request) => exchange.send(request),
+        Event::Picked => exchange.picked(),
+        Event::Decided(refusal) => exchange.step("decided", decide(Decision::Refused(refusal))),
+        Event::Refuse(refusal) => exchange.step("refuse", |stream, actions| {
+            stream.refuse(refusal, actions);
+        }),
+        Event::BodyOverdue => exchange.step("body overdue", Stream::body_overdue),
+        Event::Closed => exchange.step("closed", Stream::closed),
+    };
+}
+
+fn count(exchange: &Exchange, wanted: impl Fn(&Action) -> bool) -> usize {
+    exchange
+        .actions
+        .iter()
+        .filter(|action| wanted(action))
+        .count()
+}
+
+fn is_immediate(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Reply(ProcessingResponse {
+            response: Some(Response::ImmediateResponse(_)),
+            ..
+        })
+    )
+}
+
+fn ends_of(pieces: &[StreamedBodyResponse]) -> usize {
+    pieces
+        .iter()
+        .filter(|piece| piece.end_of_stream || piece.end_of_stream_without_message)
+        .count()
+}
+
+fn joined(pieces: &[StreamedBodyResponse]) -> Vec<u8> {
+    pieces
+        .iter()
+        .flat_map(|piece| piece.body.to_vec())
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn any_order_of_messages_keeps_the_invariants(
+        config in any_config(),
+        observability in prop::bool::weighted(0.1),
+        events in vec(any_event(), 0..24),
+    ) {
+        let mut exchange = Exchange { config, observability, ..Exchange::undeclared() };
+        for event in events {
+            play(&mut exchange, event);
+        }
+        exchange.step("closed", Stream::closed);
+
+        prop_assert!(count(&exchange, |action| matches!(action, Action::Ask(_))) <= 1);
+        prop_assert_eq!(count(&exchange, |action| matches!(action, Action::Ended(_))), 1);
+        prop_assert_eq!(exchange.stream.held_bytes(), 0);
+        for direction in [Direction::Request, Direction::Response] {
+            let pieces = exchange.streamed(direction);
+            let ends = ends_of(&pieces);
+            prop_assert!(ends <= 1);
+            prop_assert!(ends == 0 || ends_of(&pieces[pieces.len() - 1..]) == 1);
+        }
+        let replies = count(&exchange, |action| matches!(action, Action::Reply(_)));
+        prop_assert!(!observability || replies == 0);
+        let immediate = exchange.actions.iter().position(is_immediate);
+        if let Some(index) = immediate {
+            let after = &exchange.actions[index + 1..];
+            prop_assert_eq!(after, &[Action::Ended(EndCause::Refused)]);
+        }
+    }
+
+    #[test]
+    fn a_duplex_body_comes_back_byte_for_byte(
+        parts in vec(vec(any::<u8>(), 0..100_000).prop_map(Bytes::from), 0..6),
+        trailers in any::<bool>(),
+    ) {
+        let mut exchange = Exchange::duplex();
+        exchange.send(request_headers("POST", "/v1/files", Ends::Later));
+        for part in &parts {
+            exchange.body(part, Ends::Later);
+        }
+        if trailers {
+            exchange.trailers();
+        } else {
+            exchange.body(&Bytes::new(), Ends::Here);
+        }
+        exchange.picked();
+        let pieces = exchange.streamed(Direction::Request);
+        prop_assert_eq!(joined(&pieces), parts.concat());
+        prop_assert_eq!(ends_of(&pieces), usize::from(!trailers));
+
+        exchange.send(response_headers("200", "application/json", Ends::Later));
+        for part in &parts {
+            exchange.send(Request::ResponseBody(http_body(part.clone(), Ends::Later)));
+        }
+        exchange.send(response_body("", Ends::Here));
+        prop_assert_eq!(joined(&exchange.streamed(Direction::Response)), parts.concat());
+    }
+
+    #[test]
+    fn every_message_of_a_waiting_gateway_is_answered_once(
+        request in prop::sample::select(
+            &[BodySendMode::Streamed, BodySendMode::Buffered, BodySendMode::BufferedPartial][..],
+        ),
+        parts in vec(vec(any::<u8>(), 0..100).prop_map(Bytes::from), 1..4),
+        pick_after in 0..4_usize,
+        trailers in any::<bool>(),
+    ) {
+        let mut exchange = Exchange::declared(request, BodySendMode::Streamed);
+        exchange.send(request_headers("POST", "/v1/files", Ends::Later));
+        for (index, part) in parts.iter().enumerate() {
+            if index == pick_after {
+                exchange.picked();
+            }
+            exchange.body(part, Ends::Later);
+        }
+        if trailers {
+            exchange.trailers();
+        }
+        exchange.picked();
+        let sent = 1 + parts.len() + usize::from(trailers);
+        let replies = count(&exchange, |action| matches!(action, Action::Reply(_)));
+        prop_assert_eq!(replies, sent);
+        let routes = count(&exchange, |action| matches!(
+            action,
+            Action::Reply(ProcessingResponse { dynamic_metadata: Some(_), .. })
+        ));
+        prop_assert_eq!(routes, 1);
+    }
+}

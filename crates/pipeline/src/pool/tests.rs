@@ -1,0 +1,8 @@
+//! The pool through its door: decisions, holding, lives and ends.
+
+mod builders;
+mod ends;
+mod holding;
+mod lives;
+mod model;
+mod spread;

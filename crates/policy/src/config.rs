@@ -1,0 +1,135 @@
+//! The configuration file: text to spec to what runs.
+
+mod data_layer;
+mod feature_gates;
+pub(crate) mod flow_control;
+mod header;
+mod plugins;
+pub(crate) mod profile;
+mod request_handler;
+mod spec;
+
+use core::time::Duration;
+
+use pointsman_api::picker_config::EndpointPickerConfig;
+use pointsman_pipeline::config::RuntimeConfig;
+
+use crate::plugin::data_layer::METRICS_PATH_DEFAULT;
+use crate::problem::{Findings, Problem, Problems};
+
+/// What stands between clients and the picker. It decides what an answer may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// A gateway of the user's, which may take one destination only.
+    Gateway,
+    /// The Envoy that comes with us, which tries the next destination when one fails.
+    Standalone,
+}
+
+impl Attachment {
+    /// How many endpoints an answer lists if the picker's parameters do not say.
+    pub const fn destinations_max_default(self) -> usize {
+        match self {
+            Self::Gateway => 1,
+            Self::Standalone => 3,
+        }
+    }
+}
+
+/// All that follows from a configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// What the pool runs by.
+    pub runtime: RuntimeConfig,
+    /// The file that lists the endpoints, if the configuration names one.
+    pub discovery: Option<FileDiscovery>,
+    /// How engines' metrics are read.
+    pub metrics: MetricsSource,
+    /// What was accepted and has no effect.
+    pub warnings: Vec<Problem>,
+}
+
+/// A file that lists the endpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiscovery {
+    /// Where it is.
+    pub path: String,
+    /// Whether a change of it counts at once.
+    pub watch: bool,
+}
+
+/// How engines' metrics are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsSource {
+    /// The path of the URL.
+    pub path: String,
+    /// The port, where it is not the endpoint's own.
+    pub port: Option<u16>,
+    /// The time between two reads, where it is not the one of the process.
+    pub interval: Option<Duration>,
+}
+
+impl Default for MetricsSource {
+    fn default() -> Self {
+        Self { path: METRICS_PATH_DEFAULT.to_owned(), port: None, interval: None }
+    }
+}
+
+/// Reads a text, YAML or JSON, into a spec. A text without content is an empty configuration.
+///
+/// The problems are those of the text's shape: syntax, unknown fields, wrong types.
+pub fn parse(text: &str) -> Result<EndpointPickerConfig, Problems> {
+    let mut findings = Findings::default();
+    let spec = spec::read(text, &mut findings);
+    findings.finish(spec).map(|(spec, _)| spec)
+}
+
+/// Works out what runs. The problems are all that the spec has.
+pub fn compile(
+    spec: &EndpointPickerConfig,
+    attachment: Attachment,
+) -> Result<Compiled, Problems> {
+    compile_noting(spec, attachment, Findings::default())
+}
+
+/// Parses and compiles; the problems are those of both.
+pub fn load(text: &str, attachment: Attachment) -> Result<Compiled, Problems> {
+    let mut findings = Findings::default();
+    let spec = spec::read(text, &mut findings);
+    compile_noting(&spec, attachment, findings)
+}
+
+/// Byte budget of the prefix index: room for about ten million blocks, which at 64 tokens each is
+/// more than the KV caches of a few hundred engines hold.
+pub(crate) const PREFIX_BYTES_MAX: usize = 256 << 20;
+
+fn compile_noting(
+    spec: &EndpointPickerConfig,
+    attachment: Attachment,
+    mut findings: Findings,
+) -> Result<Compiled, Problems> {
+    let noted = &mut findings;
+    header::check(spec, noted);
+    let gates = feature_gates::read(&spec.feature_gates, noted);
+    let plugins = plugins::compile(&spec.plugins, noted);
+    let choice = profile::compile(&spec.scheduling_profiles, &plugins, noted);
+    let data_layer = data_layer::compile(spec.data_layer.as_ref(), &plugins, noted);
+    request_handler::check(spec, &plugins, noted);
+    let hold = flow_control::compile(spec, gates, &plugins, noted);
+    let runtime = RuntimeConfig {
+        profile: choice.profile,
+        destinations_max: choice
+            .destinations_max
+            .unwrap_or_else(|| attachment.destinations_max_default()),
+        block_size: plugins.block_size(noted),
+        prefix_bytes_max: PREFIX_BYTES_MAX,
+        hold,
+    };
+    let (discovery, metrics) = (data_layer.discovery, data_layer.metrics);
+    let compiled = Compiled { runtime, discovery, metrics, warnings: Vec::new() };
+    let (compiled, warnings) = findings.finish(compiled)?;
+    Ok(Compiled { warnings, ..compiled })
+}
+
+#[cfg(test)]
+mod tests;
