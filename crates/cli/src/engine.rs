@@ -22,6 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use pointsman_domain::block::BlockSize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::fault::Fault;
@@ -48,8 +49,8 @@ pub struct Arguments {
     #[arg(long, default_value = "8192")]
     pub blocks: NonZeroU32,
     /// Tokens in a block.
-    #[arg(long, value_name = "TOKENS", default_value = "16")]
-    pub block_tokens: NonZeroU32,
+    #[arg(long, value_name = "TOKENS", default_value = "16", value_parser = block_size)]
+    pub block_tokens: BlockSize,
     /// Prompt tokens computed per second.
     #[arg(long, value_name = "TOKENS", default_value = "8000")]
     pub prefill_tokens_per_second: NonZeroU32,
@@ -100,6 +101,11 @@ fn unix_seconds() -> f64 {
     since.map_or(0.0, |since| since.as_secs_f64())
 }
 
+fn block_size(text: &str) -> Result<BlockSize, String> {
+    let tokens = text.parse().ok().and_then(BlockSize::new);
+    tokens.ok_or_else(|| format!("expected a number from 1 to {}", u32::MAX))
+}
+
 fn milliseconds(text: &str) -> Result<f64, String> {
     number(text, 0.0, 3_600_000.0)
 }
@@ -115,7 +121,7 @@ fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
         .ok_or_else(|| format!("expected a number from {least} to {most}"))
 }
 
-const EXAMPLES: &str = "Example:
+const EXAMPLES: &str = "Examples:
   pointsman engine --listen 127.0.0.1:8000 --slots 8 --decode-step-ms 30 --time-scale 10
   curl http://127.0.0.1:8000/v1/chat/completions --data \\
     '{\"model\":\"stand-in\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}'";

@@ -10,9 +10,13 @@
 //! Invariants: every child process ends with the value that owns it; every wait has a bound and
 //! says what it waited for; the same seed gives the same workload.
 
+pub mod client;
+pub mod command;
 pub mod engine;
 pub mod envoy;
 pub mod envoy_binary;
 pub mod harness;
+pub mod load;
 mod task;
+pub mod up;
 pub mod workload;

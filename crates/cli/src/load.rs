@@ -60,6 +60,25 @@ pub struct Answered {
     text: String,
 }
 
+#[cfg(test)]
+impl Answered {
+    /// An answer without a text.
+    pub(crate) fn new(
+        first_content_after: Duration,
+        prompt_tokens: u64,
+        cached_tokens: u64,
+        engine: &str,
+    ) -> Self {
+        Self {
+            first_content_after,
+            prompt_tokens,
+            cached_tokens,
+            engine: engine.to_owned(),
+            text: String::new(),
+        }
+    }
+}
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {

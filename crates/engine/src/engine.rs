@@ -132,12 +132,8 @@ impl Engine {
 
     fn begin_step(&mut self, now: Timestamp, events: &mut Vec<EngineEvent>) {
         let budget_max = self.config.prefill_tokens_per_step_max.get();
-        let preemptions = self.totals.preemptions;
-        let mut budget = self.schedule_running(now, budget_max, events);
-        // What was just preempted must not come back in the same step.
-        if preemptions == self.totals.preemptions {
-            budget = self.admit(now, budget, events);
-        }
+        let budget = self.schedule_running(now, budget_max, events);
+        let budget = self.admit(now, budget, events);
         let step_time = self.config.step_time(budget_max - budget);
         self.step_end = (!self.running.is_empty()).then(|| now.plus(step_time));
     }
@@ -198,6 +194,7 @@ impl Engine {
         budget
     }
 
+    /// The victim does not come back in the same step, as it needs the block that it made room for.
     fn preempt_youngest(&mut self, at: Timestamp, events: &mut Vec<EngineEvent>) {
         if let Some(running) = self.running.pop() {
             let request = running.release(&mut self.memory);

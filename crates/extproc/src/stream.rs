@@ -164,6 +164,13 @@ impl Stream {
         }
     }
 
+    /// Whether [`body_overdue`](Self::body_overdue) would do something now.
+    pub fn awaits_undeclared_body(&self) -> bool {
+        self.life == Life::Open
+            && self.modes.request_is_undeclared()
+            && self.request.awaits_first_body()
+    }
+
     /// Takes the pool's answer. One that comes too late, or that nobody asked for, is ignored.
     pub fn decided(&mut self, decision: &Decision, actions: &mut Vec<Action>) {
         if self.life != Life::Open || !self.request.is_asked() {
@@ -190,6 +197,13 @@ impl Stream {
             let answer = refusal::answer(Cause::Refused(refusal));
             self.take(Step::Refuse(answer), actions);
         }
+    }
+
+    /// Whether a gateway that ends its side of the stream now still reads ours, so that the stream is
+    /// not closed before the decision. NGINX Gateway Fabric declares no modes, and ends its side once
+    /// it has sent the request; Envoy declares them, and does so when the client leaves.
+    pub const fn outlives_input(&self) -> bool {
+        self.modes.request_is_undeclared() && self.request.is_asked()
     }
 
     /// The gRPC stream is gone, cleanly or by a reset.

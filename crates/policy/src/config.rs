@@ -7,7 +7,7 @@ mod header;
 mod plugins;
 pub(crate) mod profile;
 mod request_handler;
-mod spec;
+pub(crate) mod spec;
 
 use core::time::Duration;
 
@@ -71,7 +71,11 @@ pub struct MetricsSource {
 
 impl Default for MetricsSource {
     fn default() -> Self {
-        Self { path: METRICS_PATH_DEFAULT.to_owned(), port: None, interval: None }
+        Self {
+            path: METRICS_PATH_DEFAULT.to_owned(),
+            port: None,
+            interval: None,
+        }
     }
 }
 
@@ -85,10 +89,7 @@ pub fn parse(text: &str) -> Result<EndpointPickerConfig, Problems> {
 }
 
 /// Works out what runs. The problems are all that the spec has.
-pub fn compile(
-    spec: &EndpointPickerConfig,
-    attachment: Attachment,
-) -> Result<Compiled, Problems> {
+pub fn compile(spec: &EndpointPickerConfig, attachment: Attachment) -> Result<Compiled, Problems> {
     compile_noting(spec, attachment, Findings::default())
 }
 
@@ -99,8 +100,8 @@ pub fn load(text: &str, attachment: Attachment) -> Result<Compiled, Problems> {
     compile_noting(&spec, attachment, findings)
 }
 
-/// Byte budget of the prefix index: room for about ten million blocks, which at 64 tokens each is
-/// more than the KV caches of a few hundred engines hold.
+/// Byte budget of the prefix index. At some 100 bytes for a block of 64 tokens it remembers about 170
+/// million tokens, the KV caches of a few hundred engines.
 pub(crate) const PREFIX_BYTES_MAX: usize = 256 << 20;
 
 fn compile_noting(
@@ -126,9 +127,17 @@ fn compile_noting(
         hold,
     };
     let (discovery, metrics) = (data_layer.discovery, data_layer.metrics);
-    let compiled = Compiled { runtime, discovery, metrics, warnings: Vec::new() };
+    let compiled = Compiled {
+        runtime,
+        discovery,
+        metrics,
+        warnings: Vec::new(),
+    };
     let (compiled, warnings) = findings.finish(compiled)?;
-    Ok(Compiled { warnings, ..compiled })
+    Ok(Compiled {
+        warnings,
+        ..compiled
+    })
 }
 
 #[cfg(test)]

@@ -26,7 +26,11 @@ pub(crate) fn read(text: &str, findings: &mut Findings) -> Option<Value> {
         return Some(Value::Null);
     }
     let mut room = EXPANDED_BYTES_MAX;
-    let tree = Tree { path: String::new(), room: &mut room, findings };
+    let tree = Tree {
+        path: String::new(),
+        room: &mut room,
+        findings,
+    };
     match tree.deserialize(serde_yaml::Deserializer::from_str(text)) {
         Ok(value) => Some(value),
         Err(error) => {
@@ -61,7 +65,11 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     fn child(&mut self, path: String) -> Tree<'_> {
-        Tree { path, room: self.room, findings: self.findings }
+        Tree {
+            path,
+            room: self.room,
+            findings: self.findings,
+        }
     }
 
     /// Charges a value, so that aliases of aliases cannot fill the memory.
@@ -71,7 +79,9 @@ impl Tree<'_> {
                 *self.room = room;
                 Ok(())
             }
-            None => Err(E::custom("aliases make the text too long: write less with them")),
+            None => Err(E::custom(
+                "aliases make the text too long: write less with them",
+            )),
         }
     }
 }
@@ -157,7 +167,11 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
 /// The path of the field `name` of the mapping at `path`.
 pub(crate) fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
 }
 
 /// The longest text, as for an endpoints file and for an object of the Kubernetes API.

@@ -22,17 +22,27 @@ pub fn parse(text: &str) -> Result<Vec<EndpointSpec>, Problems> {
 
 fn read(fields: &mut Fields<'_>) -> EndpointsFile {
     if fields.value("endpoints").is_none() {
-        fields.problem("endpoints", "is required: write `endpoints: []` for a pool without any");
+        fields.problem(
+            "endpoints",
+            "is required: write `endpoints: []` for a pool without any",
+        );
     }
-    EndpointsFile { endpoints: fields.list("endpoints", endpoint) }
+    EndpointsFile {
+        endpoints: fields.list("endpoints", endpoint),
+    }
 }
 
 fn endpoint(fields: &mut Fields<'_>) -> Endpoint {
     Endpoint {
         name: fields.required("name").unwrap_or_default(),
-        namespace: fields.optional("namespace").unwrap_or_else(|| NAMESPACE_DEFAULT.to_owned()),
+        namespace: fields
+            .optional("namespace")
+            .unwrap_or_else(|| NAMESPACE_DEFAULT.to_owned()),
         address: fields.required("address").unwrap_or_default(),
-        port: fields.required("port").map(|Scalar(port)| port).unwrap_or_default(),
+        port: fields
+            .required("port")
+            .map(|Scalar(port)| port)
+            .unwrap_or_default(),
         labels: fields.entries("labels").into_iter().collect(),
     }
 }
@@ -50,7 +60,10 @@ fn compile(file: &EndpointsFile, findings: &mut Findings) -> Vec<EndpointSpec> {
         {
             findings.problem(
                 format!("{path}.name"),
-                format!("{} is the name of endpoints[{first}] too: write another", quoted(name)),
+                format!(
+                    "{} is the name of endpoints[{first}] too: write another",
+                    quoted(name)
+                ),
             );
         }
         if let Some(address) = address
@@ -81,10 +94,16 @@ fn name(endpoint: &Endpoint, path: &str, findings: &mut Findings) -> Option<Stri
         let message = match text {
             text if text.is_empty() => "must not be empty".to_owned(),
             text if text.len() > NAME_BYTES_MAX => {
-                format!("{} has more than {NAME_BYTES_MAX} bytes: shorten it", quoted(text))
+                format!(
+                    "{} has more than {NAME_BYTES_MAX} bytes: shorten it",
+                    quoted(text)
+                )
             }
             text if text.chars().any(|c| c == '/' || c.is_control()) => {
-                format!("{} must not have slashes or control characters", quoted(text))
+                format!(
+                    "{} must not have slashes or control characters",
+                    quoted(text)
+                )
             }
             _ => continue,
         };
@@ -108,11 +127,17 @@ fn address(endpoint: &Endpoint, path: &str, findings: &mut Findings) -> Option<S
             format!("{written} is not the IP address of a host: write one like `10.0.0.1`"),
         );
     }
-    let port = endpoint.port.parse::<u16>().ok().filter(|&port| port > 0);
+    let digits = Some(&endpoint.port).filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let port = digits
+        .and_then(|port| port.parse::<u16>().ok())
+        .filter(|&port| port > 0);
     if port.is_none() {
         findings.problem(
             format!("{path}.port"),
-            format!("{} is not a port: write a number of 1 to 65535", quoted(&endpoint.port)),
+            format!(
+                "{} is not a port: write a number of 1 to 65535",
+                quoted(&endpoint.port)
+            ),
         );
     }
     Some(SocketAddr::new(ip?, port?))

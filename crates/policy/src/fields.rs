@@ -31,7 +31,12 @@ pub(crate) fn within<T>(
             return None;
         }
     };
-    let mut fields = Fields { object, path, asked: Vec::new(), findings };
+    let mut fields = Fields {
+        object,
+        path,
+        asked: Vec::new(),
+        findings,
+    };
     let result = read(&mut fields);
     fields.finish();
     Some(result)
@@ -47,7 +52,9 @@ impl<'a> Fields<'a> {
     /// A field that may be absent.
     pub(crate) fn optional<T: Readable>(&mut self, name: &'static str) -> Option<T> {
         let value = self.value(name)?;
-        T::read(value).map_err(|message| self.problem(name, message)).ok()
+        T::read(value)
+            .map_err(|message| self.problem(name, message))
+            .ok()
     }
 
     /// A field that must be there; `None` after a problem.
@@ -84,7 +91,9 @@ impl<'a> Fields<'a> {
     /// A list of texts.
     pub(crate) fn texts(&mut self, name: &'static str) -> Vec<String> {
         self.items(name, |item, path, findings| {
-            String::read(item).map_err(|message| findings.problem(path, message)).ok()
+            String::read(item)
+                .map_err(|message| findings.problem(path, message))
+                .ok()
         })
         .into_iter()
         .flatten()
@@ -157,15 +166,16 @@ impl<'a> Fields<'a> {
     }
 
     fn finish(self) {
-        let Self { object, path, asked, findings } = self;
+        let Self {
+            object,
+            path,
+            asked,
+            findings,
+        } = self;
         for name in object.into_iter().flat_map(Map::keys) {
             if !asked.contains(&name.as_str()) {
-                let close = findings.suggestion(name, asked.iter().copied());
-                let message = if close.is_empty() {
-                    "is not a field here: remove it".to_owned()
-                } else {
-                    format!("is not a field here{close}")
-                };
+                let end = findings.suggestion(name, asked.iter().copied(), "remove it");
+                let message = format!("is not a field here{end}");
                 findings.problem(join(path, name), message);
             }
         }
@@ -182,9 +192,10 @@ impl Readable for String {
     fn read(value: &Value) -> Result<Self, String> {
         match value {
             Value::String(text) => Ok(text.clone()),
-            Value::Number(_) | Value::Bool(_) => {
-                Err(format!("must be text, not {}: put it in quotes", kind(value)))
-            }
+            Value::Number(_) | Value::Bool(_) => Err(format!(
+                "must be text, not {}: put it in quotes",
+                kind(value)
+            )),
             other => Err(format!("must be text, not {}", kind(other))),
         }
     }
@@ -192,19 +203,25 @@ impl Readable for String {
 
 impl Readable for bool {
     fn read(value: &Value) -> Result<Self, String> {
-        value.as_bool().ok_or_else(|| format!("must be true or false, not {}", kind(value)))
+        value
+            .as_bool()
+            .ok_or_else(|| format!("must be true or false, not {}", kind(value)))
     }
 }
 
 impl Readable for i64 {
     fn read(value: &Value) -> Result<Self, String> {
-        value.as_i64().ok_or_else(|| format!("must be a whole number, not {}", kind(value)))
+        value
+            .as_i64()
+            .ok_or_else(|| format!("must be a whole number, not {}", kind(value)))
     }
 }
 
 impl Readable for f64 {
     fn read(value: &Value) -> Result<Self, String> {
-        value.as_f64().ok_or_else(|| format!("must be a number, not {}", kind(value)))
+        value
+            .as_f64()
+            .ok_or_else(|| format!("must be a number, not {}", kind(value)))
     }
 }
 

@@ -14,14 +14,14 @@
 //! To add a plugin: its file in `plugin/`, its line in `registry.rs`, and `cargo xtask generate`.
 
 pub mod config;
+pub mod duration;
 pub mod endpoints;
 pub mod problem;
+pub mod quantity;
 pub mod reference;
 
 mod document;
-mod duration;
 mod fields;
 mod parameter;
 mod plugin;
-mod quantity;
 mod registry;

@@ -50,10 +50,13 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Notes a problem. The first one of a path counts: later ones mostly follow from it.
+    /// Notes a problem. The first one of a path counts, for the path and for all below it: later
+    /// ones follow from it.
     pub(crate) fn problem(&mut self, path: impl Into<String>, message: impl Into<String>) {
         let path = path.into();
-        if self.paths.contains(&path) {
+        let ends = path.match_indices(['.', '[']);
+        let mut above = ends.filter_map(|(end, _)| path.get(..end));
+        if self.paths.contains(&path) || above.any(|above| self.paths.contains(above)) {
             return;
         }
         if self.problems.len() >= PROBLEMS_MAX {
@@ -61,13 +64,19 @@ impl Findings {
             return;
         }
         self.paths.insert(path.clone());
-        self.problems.push(Problem { path, message: message.into() });
+        self.problems.push(Problem {
+            path,
+            message: message.into(),
+        });
     }
 
     /// Notes something that is accepted and has no effect.
     pub(crate) fn warning(&mut self, path: impl Into<String>, message: impl Into<String>) {
         if self.warnings.len() < PROBLEMS_MAX {
-            self.warnings.push(Problem { path: path.into(), message: message.into() });
+            self.warnings.push(Problem {
+                path: path.into(),
+                message: message.into(),
+            });
         }
     }
 
@@ -76,23 +85,31 @@ impl Findings {
         if self.problems.is_empty() {
             return Ok((value, self.warnings));
         }
+        self.problems
+            .sort_by_cached_key(|problem| pieces(&problem.path));
         if self.left_out > 0 {
             let message = format!("and {} more problems", self.left_out);
-            self.problems.push(Problem { path: String::new(), message });
+            self.problems.push(Problem {
+                path: String::new(),
+                message,
+            });
         }
         Err(Problems(self.problems))
     }
 
-    /// `, did you mean ...?` if one of `known` is close to `written`.
+    /// The end of a message: which of `known` was meant if one is close, else what to do.
     pub(crate) fn suggestion<'k>(
         &self,
         written: &str,
         known: impl IntoIterator<Item = &'k str>,
+        remedy: &str,
     ) -> String {
-        if self.problems.len() >= PROBLEMS_MAX {
-            return String::new();
+        // A message that will be left out is not worth a search.
+        let is_told = self.problems.len() < PROBLEMS_MAX;
+        match is_told.then(|| nearest(written, known)).flatten() {
+            Some(name) => format!(", did you mean `{name}`?"),
+            None => format!(": {remedy}"),
         }
-        nearest(written, known).map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
     }
 }
 
@@ -116,6 +133,16 @@ fn write_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     Ok(())
 }
 
+/// A path in parts that sort as a reader counts: `plugins[2]` before `plugins[10]`.
+fn pieces(path: &str) -> Vec<(u64, String)> {
+    let split = path
+        .split(['.', '[', ']'])
+        .filter(|piece| !piece.is_empty());
+    split
+        .map(|piece| (piece.parse().unwrap_or(u64::MAX), piece.to_owned()))
+        .collect()
+}
+
 /// The name that `written` most likely was meant to be.
 fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let written = written.to_lowercase();
@@ -124,8 +151,12 @@ fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Optio
         return None;
     }
     let far = (length / 3).max(1);
-    let near = known.into_iter().map(|name| (distance(&written, &name.to_lowercase()), name));
-    near.filter(|&(distance, _)| distance <= far).min().map(|(_, name)| name)
+    let near = known
+        .into_iter()
+        .map(|name| (distance(&written, &name.to_lowercase()), name));
+    near.filter(|&(distance, _)| distance <= far)
+        .min()
+        .map(|(_, name)| name)
 }
 
 /// How many characters must be added, removed or changed to make one word of the other.
@@ -177,7 +208,10 @@ mod tests {
 
     #[test]
     fn a_problem_is_one_line_whatever_the_name() {
-        let problem = Problem { path: "a\nb".to_owned(), message: "c\r\u{7}d".to_owned() };
+        let problem = Problem {
+            path: "a\nb".to_owned(),
+            message: "c\r\u{7}d".to_owned(),
+        };
         assert_eq!(problem.to_string(), "a\\nb: c\\r\\u{7}d");
     }
 
@@ -193,10 +227,24 @@ mod tests {
     }
 
     #[test]
-    fn the_first_problem_of_a_path_counts() {
+    fn the_first_problem_of_a_path_counts_for_all_below_it() {
         let mut findings = Findings::default();
-        findings.problem("a", "first");
-        findings.problem("a", "second");
-        assert_eq!(findings.finish(()).unwrap_err().to_string(), "a: first");
+        for path in [
+            "a[1]",
+            "a[1]",
+            "a[1].b",
+            "a[1][0].c",
+            "a[10]",
+            "a[2].b",
+            "a[2]",
+            "ab",
+        ] {
+            findings.problem(path, "wrong");
+        }
+        let told = findings.finish(()).unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "a[1]: wrong\na[2]: wrong\na[2].b: wrong\na[10]: wrong\nab: wrong"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use crate::problem::quoted;
 
 /// Reads a quantity as a whole number; a fraction is rounded up, as Kubernetes does.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+pub fn parse(text: &str) -> Result<u64, String> {
     let digits_end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
@@ -41,7 +41,9 @@ impl Decimal {
             // Less than one of anything is rounded up to one.
             None => 1,
         };
-        u64::try_from(value).ok().filter(|&value| value <= i64::MAX.unsigned_abs())
+        u64::try_from(value)
+            .ok()
+            .filter(|&value| value <= i64::MAX.unsigned_abs())
     }
 }
 
@@ -58,12 +60,20 @@ fn number_of(text: &str) -> Option<Decimal> {
     if digits.is_empty() || digits.len() > 20 || fraction.contains('.') {
         return None;
     }
-    Some(Decimal { digits: digits.parse().ok()?, places: u32::try_from(fraction.len()).ok()? })
+    Some(Decimal {
+        digits: digits.parse().ok()?,
+        places: u32::try_from(fraction.len()).ok()?,
+    })
 }
 
 fn scale_of(suffix: &str) -> Option<Scale> {
     let decimal = |tens| Some(Scale { factor: 1, tens });
-    let binary = |bits: u32| Some(Scale { factor: 1 << bits, tens: 0 });
+    let binary = |bits: u32| {
+        Some(Scale {
+            factor: 1 << bits,
+            tens: 0,
+        })
+    };
     match suffix {
         "" => decimal(0),
         "n" => decimal(-9),
@@ -85,7 +95,12 @@ fn scale_of(suffix: &str) -> Option<Scale> {
             let exponent = suffix.strip_prefix(['e', 'E'])?;
             let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
             let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-            decimal(plain.then(|| exponent.parse::<i16>().ok()).flatten()?.into())
+            decimal(
+                plain
+                    .then(|| exponent.parse::<i16>().ok())
+                    .flatten()?
+                    .into(),
+            )
         }
     }
 }
@@ -119,7 +134,9 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_is_told_with_an_example() {
-        for text in ["", "G", "-1", "+1", "1GB", "1 G", "1.2.3", "1e", "1e+", "1e1.5", "ten", "1ki"] {
+        for text in [
+            "", "G", "-1", "+1", "1GB", "1 G", "1.2.3", "1e", "1e+", "1e1.5", "ten", "1ki",
+        ] {
             assert!(parse(text).unwrap_err().contains("write it like"), "{text}");
         }
     }

@@ -6,7 +6,9 @@ use crate::plugin::{
 
 /// The plugin type of this name.
 pub(crate) fn find(name: &str) -> Option<&'static PluginType> {
-    PLUGIN_TYPES.iter().find(|plugin_type| plugin_type.name == name)
+    PLUGIN_TYPES
+        .iter()
+        .find(|plugin_type| plugin_type.name == name)
 }
 
 /// Whether a plugin of this name is there although no entry of the file has it: one that is
@@ -26,8 +28,16 @@ pub(crate) const QUEUE_SCORER: &str = "queue-scorer";
 
 /// The table.
 pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
-    built("active-request-scorer", Role::Scorer, &scorer::ACTIVE_REQUEST),
-    built(KV_CACHE_UTILIZATION_SCORER, Role::Scorer, &scorer::KV_CACHE_UTILIZATION),
+    built(
+        "active-request-scorer",
+        Role::Scorer,
+        &scorer::ACTIVE_REQUEST,
+    ),
+    built(
+        KV_CACHE_UTILIZATION_SCORER,
+        Role::Scorer,
+        &scorer::KV_CACHE_UTILIZATION,
+    ),
     built(OWN_INFLIGHT_SCORER, Role::Scorer, &scorer::OWN_INFLIGHT),
     built(PREFIX_CACHE_SCORER, Role::Scorer, &scorer::PREFIX_CACHE),
     built(QUEUE_SCORER, Role::Scorer, &scorer::QUEUE),
@@ -47,20 +57,36 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     not_built("session-affinity-scorer", Role::Scorer),
     not_built("token-load-scorer", Role::Scorer),
     not_built("topology-affinity-scorer", Role::Scorer),
-    built("least-outstanding-picker", Role::Picker, &picker::LEAST_OUTSTANDING),
+    built(
+        "least-outstanding-picker",
+        Role::Picker,
+        &picker::LEAST_OUTSTANDING,
+    ),
     built("max-score-picker", Role::Picker, &picker::MAX_SCORE),
     built("random-picker", Role::Picker, &picker::RANDOM),
     built("round-robin-picker", Role::Picker, &picker::ROUND_ROBIN),
     not_built("weighted-random-picker", Role::Picker),
-    built("single-profile-handler", Role::ProfileHandler, &accepted::SINGLE_PROFILE),
+    built(
+        "single-profile-handler",
+        Role::ProfileHandler,
+        &accepted::SINGLE_PROFILE,
+    ),
     not_built("data-parallel-profile-handler", Role::ProfileHandler),
     not_built("disagg-headers-handler", Role::ProfileHandler),
     not_built("disagg-profile-handler", Role::ProfileHandler),
     not_built("header-profile-handler", Role::ProfileHandler),
     not_built("pd-profile-handler", Role::ProfileHandler),
     not_built("prefill-header-handler", Role::ProfileHandler),
-    built(APPROX_PREFIX_CACHE_PRODUCER, Role::Producer, &prefix_cache::APPROXIMATE),
-    accepted(INFLIGHT_LOAD_PRODUCER, Role::Producer, &accepted::INFLIGHT_LOAD),
+    built(
+        APPROX_PREFIX_CACHE_PRODUCER,
+        Role::Producer,
+        &prefix_cache::APPROXIMATE,
+    ),
+    accepted(
+        INFLIGHT_LOAD_PRODUCER,
+        Role::Producer,
+        &accepted::INFLIGHT_LOAD,
+    ),
     not_built("agent-identity", Role::Producer),
     not_built("burst-prefix-cache-producer", Role::Producer),
     not_built("mm-embeddings-cache-producer", Role::Producer),
@@ -71,15 +97,27 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     not_built("session-id-producer", Role::Producer),
     not_built("token-producer", Role::Producer),
     not_built("tokenizer", Role::Producer),
-    built("file-discovery", Role::Discovery, &data_layer::FILE_DISCOVERY),
+    built(
+        "file-discovery",
+        Role::Discovery,
+        &data_layer::FILE_DISCOVERY,
+    ),
     not_built("multicluster-file-discovery", Role::Discovery),
-    built("metrics-data-source", Role::Source, &data_layer::METRICS_SOURCE),
+    built(
+        "metrics-data-source",
+        Role::Source,
+        &data_layer::METRICS_SOURCE,
+    ),
     not_built("dcgm-data-source", Role::Source),
     not_built("endpoint-notification-source", Role::Source),
     not_built("k8s-notification-source", Role::Source),
     not_built("models-data-source", Role::Source),
     not_built("multicluster-metrics-data-source", Role::Source),
-    built("core-metrics-extractor", Role::Extractor, &data_layer::METRICS_EXTRACTOR),
+    built(
+        "core-metrics-extractor",
+        Role::Extractor,
+        &data_layer::METRICS_EXTRACTOR,
+    ),
     not_built("dcgm-extractor", Role::Extractor),
     not_built("models-data-extractor", Role::Extractor),
     not_built("multicluster-metrics-extractor", Role::Extractor),
@@ -104,18 +142,37 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     not_built("disaggregatedset-rollout-screener", Role::Screener),
     not_built("latency-slo-admitter", Role::Admitter),
     not_built("probabilistic-admitter", Role::Admitter),
-    accepted("utilization-detector", Role::SaturationDetector, &accepted::UTILIZATION_DETECTOR),
+    accepted(
+        "utilization-detector",
+        Role::SaturationDetector,
+        &accepted::UTILIZATION_DETECTOR,
+    ),
     not_built("concurrency-detector", Role::SaturationDetector),
-    accepted("fcfs-ordering-policy", Role::OrderingPolicy, &accepted::ORDERING),
+    accepted(
+        "fcfs-ordering-policy",
+        Role::OrderingPolicy,
+        &accepted::ORDERING,
+    ),
     not_built("edf-ordering-policy", Role::OrderingPolicy),
     not_built("slo-deadline-ordering-policy", Role::OrderingPolicy),
-    accepted("global-strict-fairness-policy", Role::FairnessPolicy, &accepted::FAIRNESS),
+    accepted(
+        "global-strict-fairness-policy",
+        Role::FairnessPolicy,
+        &accepted::FAIRNESS,
+    ),
     not_built("program-aware-fairness", Role::FairnessPolicy),
     not_built("round-robin-fairness-policy", Role::FairnessPolicy),
-    accepted("static-usage-limit-policy", Role::UsageLimitPolicy, &accepted::USAGE_LIMIT),
+    accepted(
+        "static-usage-limit-policy",
+        Role::UsageLimitPolicy,
+        &accepted::USAGE_LIMIT,
+    ),
     not_built("priority-holdback-policy", Role::UsageLimitPolicy),
     not_built("soft-reflective-ceiling-policy", Role::UsageLimitPolicy),
-    not_built("priority-then-time-eviction-order-policy", Role::EvictionPolicy),
+    not_built(
+        "priority-then-time-eviction-order-policy",
+        Role::EvictionPolicy,
+    ),
     not_built("sheddable-eviction-filter", Role::EvictionPolicy),
     not_built("destination-endpoint-served-verifier", Role::Reporter),
     not_built("request-attribute-reporter", Role::Reporter),
@@ -129,15 +186,27 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
 ];
 
 const fn built(name: &'static str, role: Role, built: &'static Built) -> PluginType {
-    PluginType { name, role, state: State::Built(built) }
+    PluginType {
+        name,
+        role,
+        state: State::Built(built),
+    }
 }
 
 const fn accepted(name: &'static str, role: Role, accepted: &'static Accepted) -> PluginType {
-    PluginType { name, role, state: State::Accepted(accepted) }
+    PluginType {
+        name,
+        role,
+        state: State::Accepted(accepted),
+    }
 }
 
 const fn not_built(name: &'static str, role: Role) -> PluginType {
-    PluginType { name, role, state: State::NotBuilt }
+    PluginType {
+        name,
+        role,
+        state: State::NotBuilt,
+    }
 }
 
 #[cfg(test)]

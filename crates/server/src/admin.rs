@@ -105,7 +105,7 @@ struct CandidateRow {
 
 #[derive(Serialize)]
 struct PartRow {
-    scorer: Arc<str>,
+    scorer: String,
     score: f64,
     weight: f64,
 }
@@ -156,7 +156,7 @@ impl From<&CandidateScore> for CandidateRow {
 
 impl From<&ScorePart> for PartRow {
     fn from(part: &ScorePart) -> Self {
-        Self { scorer: Arc::clone(&part.scorer), score: part.score, weight: part.weight }
+        Self { scorer: part.scorer.to_string(), score: part.score, weight: part.weight }
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Parser};
-use pointsman_policy::quantity;
+use pointsman_policy::{duration, quantity};
 
 /// Endpoint picker for LLM inference: answers a gateway's question which endpoint serves a request.
 #[derive(Debug, Parser)]
@@ -61,23 +61,23 @@ pub struct Flags {
     pub cert_path: String,
 
     /// Time that open streams get to finish after SIGTERM, such as `30s`.
-    #[arg(long, default_value = "30s", value_parser = duration())]
+    #[arg(long, default_value = "30s", value_parser = duration_value())]
     pub drain_timeout: Duration,
 
     /// Time between two scrapes of an endpoint's metrics, at least 5ms.
-    #[arg(long, default_value = "50ms", value_parser = duration())]
+    #[arg(long, default_value = "50ms", value_parser = duration_value())]
     pub refresh_metrics_interval: Duration,
 
     /// Largest ext_proc message that is accepted, such as `64Mi`.
-    #[arg(long, default_value = "64Mi", value_parser = bytes())]
+    #[arg(long, default_value = "64Mi", value_parser = bytes_value())]
     pub grpc_max_recv_msg_size: u64,
 
     /// Largest request body; a larger one is answered 413.
-    #[arg(long, default_value = "32Mi", value_parser = bytes())]
+    #[arg(long, default_value = "32Mi", value_parser = bytes_value())]
     pub body_bytes_max: u64,
 
     /// Bytes of all request bodies held at once; beyond it requests are answered 429.
-    #[arg(long, default_value = "1Gi", value_parser = bytes())]
+    #[arg(long, default_value = "1Gi", value_parser = bytes_value())]
     pub held_bytes_max: u64,
 
     /// Keep the full explanation of one pick in so many, for /debug/picks; 0 keeps none.
@@ -236,12 +236,12 @@ const METRIC_FLAGS: [&str; 5] = [
     "cache_info_metric",
 ];
 
-fn duration() -> impl TypedValueParser<Value = Duration> {
-    clap::builder::StringValueParser::new().try_map(|text| quantity::duration(&text))
+fn duration_value() -> impl TypedValueParser<Value = Duration> {
+    clap::builder::StringValueParser::new().try_map(|text| duration::parse(&text))
 }
 
-fn bytes() -> impl TypedValueParser<Value = u64> {
-    clap::builder::StringValueParser::new().try_map(|text| quantity::bytes(&text))
+fn bytes_value() -> impl TypedValueParser<Value = u64> {
+    clap::builder::StringValueParser::new().try_map(|text| quantity::parse(&text))
 }
 
 /// Parses a command line and the warnings that it deserves.

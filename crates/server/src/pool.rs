@@ -12,7 +12,6 @@ use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::facts::{RequestFacts, RequestId};
 use pointsman_domain::observation::{EndCause, Observation};
-use pointsman_domain::time::Timestamp;
 use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Detail, EndpointState, Input, Output, Pool, Sizes};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -89,7 +88,7 @@ impl PoolDoor {
         let id = RequestId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let explained = self.explain_every > 0 && id.0.is_multiple_of(self.explain_every);
         let detail = if explained { Detail::Explained } else { Detail::Brief };
-        let ticket = Ticket { door: Self::clone(self), id, open: true };
+        let ticket = Ticket { door: Arc::clone(self), id, open: true };
         let mut outputs = Vec::with_capacity(2);
         let answer = {
             let mut inside = self.inside.lock();
@@ -156,11 +155,6 @@ impl PoolDoor {
     /// The pool's sizes.
     pub(crate) fn sizes(&self) -> Sizes {
         self.inside.lock().pool.sizes()
-    }
-
-    /// The present moment in the pool's time.
-    pub(crate) fn now(&self) -> Timestamp {
-        self.clock.now()
     }
 
     fn pass_on(&self, outputs: Vec<Output>) {

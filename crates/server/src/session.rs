@@ -7,6 +7,7 @@
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use pointsman_extproc::stream::{Action, Settings, Stream as Machine};
 use pointsman_proto::ext_proc::external_processor_server::ExternalProcessor;
 use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
 use tokio::sync::oneshot;
+use tokio::time::Sleep;
 use tokio_stream::Stream;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -39,13 +41,16 @@ pub(crate) struct HeldBytes {
 }
 
 /// One stream.
-#[derive(Debug)]
 pub(crate) struct Session {
     door: Arc<PoolDoor>,
     inbound: Streaming<ProcessingRequest>,
     machine: Machine,
     ticket: Option<Ticket>,
     answer: Option<oneshot::Receiver<Decision>>,
+    /// Runs while a gateway that declared no body mode may be waiting for us.
+    body_overdue: Option<Pin<Box<Sleep>>>,
+    /// The gateway's side has ended; only an answer that is on its way is still awaited.
+    input_ended: bool,
     actions: Vec<Action>,
     replies: VecDeque<ProcessingResponse>,
     held: HeldShare,
@@ -87,6 +92,8 @@ impl ExternalProcessor for Service {
             machine: Machine::new(self.settings),
             ticket: None,
             answer: None,
+            body_overdue: None,
+            input_ended: false,
             actions: Vec::new(),
             replies: VecDeque::new(),
             held: HeldShare { all: Arc::clone(&self.held), bytes: 0 },
@@ -117,11 +124,31 @@ impl Stream for Session {
                 session.decided(&decision);
                 continue;
             }
+            if session.input_ended {
+                if session.machine.outlives_input() {
+                    return Poll::Pending;
+                }
+                session.closed();
+                continue;
+            }
             match Pin::new(&mut session.inbound).poll_next(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Some(Ok(message))) => session.message(message),
+                Poll::Ready(Some(Ok(message))) => {
+                    session.message(message);
+                    continue;
+                }
+                Poll::Ready(None) => {
+                    session.input_ended = true;
+                    continue;
+                }
                 // A reset is how Envoy ends a stream that we did not close: a normal end.
-                Poll::Ready(None | Some(Err(_))) => session.closed(),
+                Poll::Ready(Some(Err(_))) => {
+                    session.closed();
+                    continue;
+                }
+                Poll::Pending => {}
+            }
+            if !session.poll_body_overdue(cx) {
+                return Poll::Pending;
             }
         }
     }
@@ -134,6 +161,23 @@ impl Session {
             self.machine.refuse(Refusal::HoldFull, &mut self.actions);
         }
         self.act();
+    }
+
+    /// Whether the time for a first piece of body has just passed.
+    fn poll_body_overdue(&mut self, cx: &mut Context<'_>) -> bool {
+        if !self.machine.awaits_undeclared_body() {
+            self.body_overdue = None;
+            return false;
+        }
+        let overdue =
+            self.body_overdue.get_or_insert_with(|| Box::pin(tokio::time::sleep(BODY_OVERDUE)));
+        if overdue.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.body_overdue = None;
+        self.machine.body_overdue(&mut self.actions);
+        self.act();
+        true
     }
 
     fn decided(&mut self, decision: &Decision) {
@@ -203,3 +247,6 @@ impl Drop for HeldShare {
         self.set(0);
     }
 }
+
+/// A gateway that sends bodies unasked does so at once; less than Envoy's message timeout of 200 ms.
+const BODY_OVERDUE: Duration = Duration::from_millis(100);

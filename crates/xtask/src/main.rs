@@ -1,9 +1,15 @@
 //! Development commands of the workspace: `cargo xtask <command>`.
 
+mod check;
+mod deny;
 mod generate;
+mod layers;
+mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
 
 #[derive(Parser)]
 #[command(about = "Development commands of the Pointsman workspace")]
@@ -14,12 +20,30 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Check that crates use only what their layer may use, and that pure crates are pure.
+    Layers,
+    /// Check licences, sources, banned and repeated crates with cargo-deny, without network.
+    Deny,
     /// Write all generated files.
-    Generate,
+    Generate {
+        /// Write nothing; fail if a generated file is not as this command would write it.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run every check that needs no other program: what a change must pass before review.
+    Check,
+    /// Run `check`, then the tests with a real Envoy.
+    Test,
 }
 
 fn main() -> Result<()> {
+    let workspace = Workspace::find()?;
     match Arguments::parse().command {
-        Command::Generate => generate::run(),
+        Command::Layers => layers::run(&workspace),
+        Command::Deny => deny::run_checks(&workspace),
+        Command::Generate { check: false } => generate::write(&workspace),
+        Command::Generate { check: true } => generate::check(&workspace),
+        Command::Check => check::check(&workspace),
+        Command::Test => check::test(&workspace),
     }
 }

@@ -21,10 +21,18 @@ pub struct FlowControl {
     )]
     pub max_requests: Option<String>,
     /// The longest wait while there are endpoints; a duration.
-    #[serde(rename = "defaultRequestTTL", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "defaultRequestTTL",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub default_request_ttl: Option<String>,
     /// The longest wait while there is no endpoint; a duration.
-    #[serde(rename = "noEndpointRequestTTL", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "noEndpointRequestTTL",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub no_endpoint_request_ttl: Option<String>,
     /// Limits of a priority that is not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -129,12 +129,7 @@ impl Answer {
         document
     }
 
-    fn write_event(
-        &self,
-        choices: Vec<Choice<'_>>,
-        usage: Option<Usage>,
-        buffer: &mut Vec<u8>,
-    ) {
+    fn write_event(&self, choices: Vec<Choice<'_>>, usage: Option<Usage>, buffer: &mut Vec<u8>) {
         let object = match self.dialect {
             Dialect::Chat => "chat.completion.chunk",
             Dialect::Text => "text_completion",

@@ -100,7 +100,11 @@ impl Page<'_> {
 
     fn write_cache_config(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = "vllm:cache_config_info";
-        self.family(f, name, ("gauge", "Information of the LLMEngine CacheConfig"))?;
+        self.family(
+            f,
+            name,
+            ("gauge", "Information of the LLMEngine CacheConfig"),
+        )?;
         writeln!(
             f,
             "{name}{{block_size=\"{}\",enable_prefix_caching=\"True\",engine=\"0\",\

@@ -109,8 +109,16 @@ mod tests {
     #[test]
     fn a_fault_with_a_wrong_value_is_refused_by_name() {
         for text in [
-            "", "drop", "refuse:1", "error", "error:200", "error:x", "slow:0", "slow:NaN",
-            "cut:-1", "cut",
+            "",
+            "drop",
+            "refuse:1",
+            "error",
+            "error:200",
+            "error:x",
+            "slow:0",
+            "slow:NaN",
+            "cut:-1",
+            "cut",
         ] {
             let problem = text.parse::<Fault>().unwrap_err();
             assert!(problem.contains(&format!("`{text}`")), "{problem}");

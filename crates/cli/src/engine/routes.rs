@@ -67,10 +67,11 @@ impl Site {
             (_, Err(problem)) => Err(problem),
             (_, Ok(body)) => self.route(&parts.method, path, &body, &faults).await,
         };
-        let mut response = answered.unwrap_or_else(|problem| {
-            respond(problem.status, "application/json", problem.body())
-        });
-        response.headers_mut().insert(ENGINE_HEADER, self.name.clone());
+        let mut response = answered
+            .unwrap_or_else(|problem| respond(problem.status, "application/json", problem.body()));
+        response
+            .headers_mut()
+            .insert(ENGINE_HEADER, self.name.clone());
         Ok(response)
     }
 
@@ -93,7 +94,11 @@ impl Site {
             "/v1/chat/completions" => self.complete(Dialect::Chat, body, faults).await,
             "/v1/completions" => self.complete(Dialect::Text, body, faults).await,
             FAULT_PATH => self.change_faults(body),
-            "/v1/models" => Ok(respond(StatusCode::OK, "application/json", self.model_list())),
+            "/v1/models" => Ok(respond(
+                StatusCode::OK,
+                "application/json",
+                self.model_list(),
+            )),
             "/metrics" => self.metrics().await,
             _ => Ok(respond(StatusCode::OK, "text/plain", "")),
         }
@@ -109,9 +114,10 @@ impl Site {
         if !self.models.contains(&ask.model) {
             return Err(Problem::unknown_model(&ask.model));
         }
-        let usage = match ask.include_usage {
-            true => UsageEvent::Sent,
-            false => UsageEvent::Omitted,
+        let usage = if ask.include_usage {
+            UsageEvent::Sent
+        } else {
+            UsageEvent::Omitted
         };
         let is_stream = ask.stream;
         let (generation, mut answer) = self.start(ask).await?;
@@ -173,10 +179,13 @@ impl Site {
 
     fn answer_id(&self, dialect: Dialect) -> String {
         let number = self.answers.fetch_add(1, Ordering::Relaxed);
-        match dialect {
-            Dialect::Chat => format!("chatcmpl-{number:032x}"),
-            Dialect::Text => format!("cmpl-{number:032x}"),
-        }
+        // The start keeps apart the answers of several engines, and of one that was restarted.
+        let start = self.start_seconds.to_bits();
+        let prefix = match dialect {
+            Dialect::Chat => "chatcmpl",
+            Dialect::Text => "cmpl",
+        };
+        format!("{prefix}-{start:016x}{number:016x}")
     }
 
     async fn metrics(&self) -> Result<Response<Reply>, Problem> {

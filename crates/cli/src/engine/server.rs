@@ -13,7 +13,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use pointsman_domain::block::BlockSize;
 use pointsman_engine::config::EngineConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -53,7 +52,7 @@ impl Server {
             .unwrap_or_else(|| address.to_string());
         let name = HeaderValue::from_str(&name)
             .with_context(|| format!("`{name}` cannot stand in a header"))?;
-        let block_size = BlockSize::new(arguments.block_tokens.get()).unwrap_or(BlockSize::DEFAULT);
+        let block_size = arguments.block_tokens;
         let config = EngineConfig {
             slots: arguments.slots,
             blocks: arguments.blocks,

@@ -32,8 +32,10 @@ enum State {
     Open,
     /// The last event is written.
     Complete,
-    /// The connection is to be broken.
+    /// The connection is to be broken once what was written is sent.
     Cut,
+    /// The connection is to be broken now.
+    Broken,
 }
 
 impl EventStream {
@@ -91,13 +93,19 @@ impl Body for EventStream {
                 None => self.state = State::Cut,
             }
         }
-        Poll::Ready(if !buffer.is_empty() {
-            Some(Ok(Frame::data(buffer.into())))
-        } else if self.state == State::Cut {
-            Some(Err(io::Error::other("the stream is cut")))
-        } else {
-            None
-        })
+        if !buffer.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(buffer.into()))));
+        }
+        match self.state {
+            State::Cut => {
+                // The server flushes when a body has nothing to give, and not before an error.
+                self.state = State::Broken;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            State::Broken => Poll::Ready(Some(Err(io::Error::other("the stream is cut")))),
+            State::Open | State::Complete => Poll::Ready(None),
+        }
     }
 
     fn is_end_stream(&self) -> bool {

@@ -69,8 +69,8 @@ fn spawn(name: &str, address: SocketAddr, arguments: &[String], folder: &Path) -
     let mut command = Command::new(binaries::pointsman()?);
     command
         .arg("engine")
-        .args(["--host", &address.ip().to_string()])
-        .args(["--port", &address.port().to_string()])
+        .args(["--listen", &address.to_string()])
+        .args(["--name", name])
         .args(arguments);
     Child::start(name, command, folder)
 }

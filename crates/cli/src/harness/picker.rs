@@ -138,6 +138,7 @@ fn spawn(options: &PickerOptions, addresses: PickerAddresses, folder: &Path) -> 
         .args(["--grpc-health-port", &port(addresses.health)])
         .args(["--metrics-port", &port(addresses.admin)])
         .args(["--eds-port", &port(addresses.eds)])
+        .args(["--bind-address", &addresses.ext_proc.ip().to_string()])
         .arg("--secure-serving=false")
         .arg("--refresh-metrics-interval")
         .arg(format!("{}ms", options.metrics_interval.as_millis().max(1)))

@@ -171,10 +171,14 @@ impl RequestPhase {
 
     /// Asks on the headers alone, if they came and nothing came after them.
     pub(super) fn route_on_headers(&mut self) -> Option<Box<RequestFacts>> {
-        let waits = self.progress == Progress::Gathering
+        self.awaits_first_body().then(|| self.facts_without_body())
+    }
+
+    /// Whether the headers came and nothing after them.
+    pub(super) fn awaits_first_body(&self) -> bool {
+        self.progress == Progress::Gathering
             && self.owed.headers
-            && self.held.pieces().is_empty();
-        waits.then(|| self.facts_without_body())
+            && self.held.pieces().is_empty()
     }
 
     /// Answers all that is owed. The route goes with the first answer, in which the gateway can

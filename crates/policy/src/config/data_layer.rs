@@ -62,8 +62,7 @@ fn sources<'a>(
     for (index, entry) in section.sources.iter().enumerate() {
         let path = format!("dataLayer.sources[{index}]");
         let reference = format!("{path}.pluginRef");
-        let found =
-            plugins.find_with_role(&reference, &entry.plugin_ref, Role::Source, findings);
+        let found = plugins.find_with_role(&reference, &entry.plugin_ref, Role::Source, findings);
         if source.is_some() && found.is_some() {
             findings.problem(reference, SECOND_SOURCE);
         }
@@ -77,12 +76,10 @@ fn sources<'a>(
 }
 
 /// The source that `sources` names, else the one that the file lists, else the built-in one.
-fn metrics(
-    source: Option<&Plugin>,
-    plugins: &Plugins,
-    findings: &mut Findings,
-) -> MetricsSource {
-    let mut listed = plugins.iter().filter(|plugin| matches!(plugin.part, Part::Metrics(_)));
+fn metrics(source: Option<&Plugin>, plugins: &Plugins, findings: &mut Findings) -> MetricsSource {
+    let mut listed = plugins
+        .iter()
+        .filter(|plugin| matches!(plugin.part, Part::Metrics(_)));
     let chosen = match source {
         Some(source) => Some(source),
         None => {
@@ -107,7 +104,10 @@ fn check_inactive(section: &Section, plugins: &Plugins, findings: &mut Findings)
             "is not active in this version: engines' metrics are always read",
         );
     }
-    let peers = section.peer_discovery.as_ref().map(|peers| &peers.plugin_ref);
+    let peers = section
+        .peer_discovery
+        .as_ref()
+        .map(|peers| &peers.plugin_ref);
     let syncer = section.cross_replica_syncer_plugin_ref.as_ref();
     for (path, reference) in [
         ("dataLayer.peerDiscovery.pluginRef", peers),
@@ -115,19 +115,24 @@ fn check_inactive(section: &Section, plugins: &Plugins, findings: &mut Findings)
     ] {
         if let Some(name) = reference.filter(|name| !name.is_empty()) {
             plugins.find(path, name, findings);
-            findings.warning(path, "is not active in this version: pickers share no state");
+            findings.warning(
+                path,
+                "is not active in this version: pickers share no state",
+            );
         }
     }
     if let Some(text) = &section.cross_replica_sync_interval {
         let path = "dataLayer.crossReplicaSyncInterval";
         match duration::parse(text) {
             Ok(_) => {
-                findings.warning(path, "is not active in this version: pickers share no state");
+                findings.warning(
+                    path,
+                    "is not active in this version: pickers share no state",
+                );
             }
             Err(message) => findings.problem(path, message),
         }
     }
 }
 
-const SECOND_SOURCE: &str =
-    "more than one metrics source is not built in this version: keep one";
+const SECOND_SOURCE: &str = "more than one metrics source is not built in this version: keep one";

@@ -19,7 +19,10 @@ pub(crate) fn read(gates: &[String], findings: &mut Findings) -> FeatureGates {
             "true" => true,
             "false" => false,
             _ => {
-                let message = format!("{} is neither true nor false", quoted(value));
+                let message = format!(
+                    "{} is neither true nor false: write one of them",
+                    quoted(value)
+                );
                 findings.problem(path, message);
                 continue;
             }
@@ -27,12 +30,17 @@ pub(crate) fn read(gates: &[String], findings: &mut Findings) -> FeatureGates {
         match name {
             FLOW_CONTROL => flow_control = value,
             POPULATE_NON_LEADER if value => {}
-            POPULATE_NON_LEADER => findings
-                .warning(path, "is not active in this version: every picker keeps its own state"),
+            POPULATE_NON_LEADER => findings.warning(
+                path,
+                "is not active in this version: every picker keeps its own state",
+            ),
             other => {
-                let close = findings.suggestion(other, [FLOW_CONTROL, POPULATE_NON_LEADER]);
-                findings
-                    .problem(path, format!("{} is not a feature gate{close}", quoted(other)));
+                let known = [FLOW_CONTROL, POPULATE_NON_LEADER];
+                let end = findings.suggestion(other, known, "remove it");
+                findings.problem(
+                    path,
+                    format!("{} is not a feature gate{end}", quoted(other)),
+                );
             }
         }
     }

@@ -47,7 +47,11 @@ pub(crate) const BYTES_MAX_DEFAULT: u64 = 1_000_000_000;
 pub(crate) const WAIT_MAX_DEFAULT: Duration = Duration::from_secs(60);
 
 fn limits(section: &FlowControl, gates: FeatureGates, findings: &mut Findings) -> HoldLimits {
-    let requests = amount("flowControl.maxRequests", section.max_requests.as_ref(), findings);
+    let requests = amount(
+        "flowControl.maxRequests",
+        section.max_requests.as_ref(),
+        findings,
+    );
     let bytes = amount("flowControl.maxBytes", section.max_bytes.as_ref(), findings);
     let default = wait(
         "flowControl.defaultRequestTTL",
@@ -90,13 +94,21 @@ fn amount(path: &str, text: Option<&String>, findings: &mut Findings) -> Option<
 
 /// A duration; 0 is for ever.
 fn wait(path: &str, text: Option<&String>, findings: &mut Findings) -> Option<Duration> {
-    duration::parse(text?).map_err(|message| findings.problem(path, message)).ok()
+    duration::parse(text?)
+        .map_err(|message| findings.problem(path, message))
+        .ok()
 }
 
 fn check_inactive(section: &FlowControl, plugins: &Plugins, findings: &mut Findings) {
     let single = [
-        ("flowControl.defaultPriorityBand", &section.default_priority_band),
-        ("flowControl.defaultNegativePriorityBand", &section.default_negative_priority_band),
+        (
+            "flowControl.defaultPriorityBand",
+            &section.default_priority_band,
+        ),
+        (
+            "flowControl.defaultNegativePriorityBand",
+            &section.default_negative_priority_band,
+        ),
     ];
     for (path, band) in single {
         if let Some(band) = band {
@@ -120,7 +132,12 @@ fn check_inactive(section: &FlowControl, plugins: &Plugins, findings: &mut Findi
     let path = "flowControl.usageLimitPolicyPluginRef";
     check_reference(path, policy, Role::UsageLimitPolicy, plugins, findings);
     if let Some(detector) = &section.saturation_detector {
-        check_detector("flowControl.saturationDetector", detector, plugins, findings);
+        check_detector(
+            "flowControl.saturationDetector",
+            detector,
+            plugins,
+            findings,
+        );
     }
     if section.enable_eviction == Some(true) {
         findings.warning(
@@ -131,8 +148,16 @@ fn check_inactive(section: &FlowControl, plugins: &Plugins, findings: &mut Findi
 }
 
 fn check_band(path: &str, band: &PriorityBand, plugins: &Plugins, findings: &mut Findings) {
-    amount(&format!("{path}.maxBytes"), band.max_bytes.as_ref(), findings);
-    amount(&format!("{path}.maxRequests"), band.max_requests.as_ref(), findings);
+    amount(
+        &format!("{path}.maxBytes"),
+        band.max_bytes.as_ref(),
+        findings,
+    );
+    amount(
+        &format!("{path}.maxRequests"),
+        band.max_requests.as_ref(),
+        findings,
+    );
     let fairness = format!("{path}.fairnessPolicyRef");
     let ordering = format!("{path}.orderingPolicyRef");
     for (path, name, role) in [

@@ -11,12 +11,20 @@ pub(crate) fn check(spec: &EndpointPickerConfig, findings: &mut Findings) {
     match spec.api_version.as_str() {
         API_VERSION => {}
         API_VERSION_DEPRECATED => {
-            findings.warning("apiVersion", format!("is deprecated: write `{API_VERSION}`"));
+            findings.warning(
+                "apiVersion",
+                format!("is deprecated: write `{API_VERSION}`"),
+            );
         }
-        other => findings
-            .problem("apiVersion", format!("must be `{API_VERSION}`, not {}", quoted(other))),
+        other => findings.problem(
+            "apiVersion",
+            format!("must be `{API_VERSION}`, not {}", quoted(other)),
+        ),
     }
     if spec.kind != KIND {
-        findings.problem("kind", format!("must be `{KIND}`, not {}", quoted(&spec.kind)));
+        findings.problem(
+            "kind",
+            format!("must be `{KIND}`, not {}", quoted(&spec.kind)),
+        );
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct Plugin {
 impl Plugin {
     /// Whether it is of a type that works or is accepted; any other type is a problem already.
     fn is_usable(&self) -> bool {
-        self.plugin_type.is_some_and(|known| !matches!(known.state, State::NotBuilt))
+        self.plugin_type
+            .is_some_and(|known| !matches!(known.state, State::NotBuilt))
     }
 
     /// Whether it has this role.
@@ -46,24 +47,42 @@ pub(crate) fn compile(specs: &[PluginSpec], findings: &mut Findings) -> Plugins 
     if specs.len() > PLUGINS_MAX {
         findings.problem(
             "plugins",
-            format!("has {} entries and the limit is {PLUGINS_MAX}: remove some", specs.len()),
+            format!(
+                "has {} entries and the limit is {PLUGINS_MAX}: remove some",
+                specs.len()
+            ),
         );
     }
-    let mut plugins = Plugins { list: Vec::new(), by_name: BTreeMap::new() };
+    let mut plugins = Plugins {
+        list: Vec::new(),
+        by_name: BTreeMap::new(),
+    };
     for (index, spec) in specs.iter().take(PLUGINS_MAX).enumerate() {
         let path = format!("plugins[{index}]");
-        let name = spec.name.as_ref().filter(|name| !name.is_empty()).unwrap_or(&spec.plugin_type);
+        let name = spec
+            .name
+            .as_ref()
+            .filter(|name| !name.is_empty())
+            .unwrap_or(&spec.plugin_type);
         if let Some(first) = plugins.by_name.get(name) {
             findings.problem(
                 format!("{path}.name"),
-                format!("{} is the name of plugins[{first}] too: write another", quoted(name)),
+                format!(
+                    "{} is the name of plugins[{first}] too: write another",
+                    quoted(name)
+                ),
             );
         } else {
             plugins.by_name.insert(name.clone(), index);
         }
         let plugin_type = registry::find(&spec.plugin_type);
         let part = part(spec, plugin_type, &path, findings);
-        plugins.list.push(Plugin { name: name.clone(), path, plugin_type, part });
+        plugins.list.push(Plugin {
+            name: name.clone(),
+            path,
+            plugin_type,
+            part,
+        });
     }
     plugins.check_producers(findings);
     plugins
@@ -79,14 +98,22 @@ impl Plugins {
     ///
     /// `None` if there is none, or if its type is a problem already.
     pub(crate) fn find(&self, path: &str, name: &str, findings: &mut Findings) -> Option<&Plugin> {
-        if let Some(plugin) = self.by_name.get(name).and_then(|&index| self.list.get(index)) {
+        if let Some(plugin) = self
+            .by_name
+            .get(name)
+            .and_then(|&index| self.list.get(index))
+        {
             return Some(plugin).filter(|plugin| plugin.is_usable());
         }
         if !self.has_nameless() {
-            let close = findings.suggestion(name, self.by_name.keys().map(String::as_str));
+            let names = self.by_name.keys().map(String::as_str);
+            let end = findings.suggestion(name, names, "add it there, or write another");
             findings.problem(
                 path,
-                format!("{} is not the name of an entry of `plugins`{close}", quoted(name)),
+                format!(
+                    "{} is not the name of an entry of `plugins`{end}",
+                    quoted(name)
+                ),
             );
         }
         None
@@ -107,11 +134,14 @@ impl Plugins {
         }
         let plugin = self.find(path, name, findings)?;
         if !plugin.has_role(role) {
-            let other = plugin.plugin_type.map_or_else(String::new, |known| known.role.to_string());
-            findings.problem(
-                path,
-                format!("{} is a {other}: name a {role} instead", quoted(name)),
+            let kind = plugin
+                .plugin_type
+                .map_or_else(String::new, |known| known.role.to_string());
+            let message = format!(
+                "{} is a plugin of the kind {kind}: name one of the kind {role}",
+                quoted(name)
             );
+            findings.problem(path, message);
             return None;
         }
         Some(plugin)
@@ -139,12 +169,18 @@ impl Plugins {
             let Part::Scorer(_, Some(producer)) = &plugin.part else {
                 continue;
             };
-            let Producer { parameter, name, plugin_type } = producer;
+            let Producer {
+                parameter,
+                name,
+                plugin_type,
+            } = producer;
             if !self.by_name.contains_key(name) && name == plugin_type {
                 continue;
             }
             let path = format!("{}.parameters.{parameter}", plugin.path);
-            let found = self.find(&path, name, findings).and_then(|found| found.plugin_type);
+            let found = self
+                .find(&path, name, findings)
+                .and_then(|found| found.plugin_type);
             if found.is_some_and(|found| found.name != *plugin_type) {
                 let message = format!("{} is not of the type `{plugin_type}`", quoted(name));
                 findings.problem(path, message);
@@ -167,8 +203,11 @@ fn part(
     let written = quoted(&spec.plugin_type);
     let Some(known) = plugin_type else {
         let names = registry::PLUGIN_TYPES.iter().map(|known| known.name);
-        let close = findings.suggestion(&spec.plugin_type, names);
-        findings.problem(format!("{path}.type"), format!("{written} is not a plugin type{close}"));
+        let end = findings.suggestion(&spec.plugin_type, names, "correct or remove it");
+        findings.problem(
+            format!("{path}.type"),
+            format!("{written} is not a plugin type{end}"),
+        );
         return Part::Nothing;
     };
     let parameters = spec.parameters.as_ref();

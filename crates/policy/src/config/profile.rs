@@ -54,9 +54,21 @@ pub(crate) fn compile(
 pub(crate) fn default_scorers() -> [(&'static str, Scorer, f64); 4] {
     [
         (QUEUE_SCORER, Scorer::Queue(Queue), 2.0),
-        (KV_CACHE_UTILIZATION_SCORER, Scorer::KvCacheUtilization(KvCacheUtilization), 2.0),
-        (PREFIX_CACHE_SCORER, Scorer::PrefixCache(PrefixCache::default()), PREFIX_CACHE_WEIGHT),
-        (OWN_INFLIGHT_SCORER, Scorer::OwnInflight(OwnInflight::default()), OWN_INFLIGHT_WEIGHT),
+        (
+            KV_CACHE_UTILIZATION_SCORER,
+            Scorer::KvCacheUtilization(KvCacheUtilization),
+            2.0,
+        ),
+        (
+            PREFIX_CACHE_SCORER,
+            Scorer::PrefixCache(PrefixCache::default()),
+            PREFIX_CACHE_WEIGHT,
+        ),
+        (
+            OWN_INFLIGHT_SCORER,
+            Scorer::OwnInflight(OwnInflight::default()),
+            OWN_INFLIGHT_WEIGHT,
+        ),
     ]
 }
 
@@ -84,7 +96,10 @@ fn written(
         let reference = format!("{path}.pluginRef");
         let weight = match member.weight {
             Some(weight) if !weight.is_finite() || weight < 0.0 => {
-                findings.problem(format!("{path}.weight"), "must be a finite number of 0 or more");
+                findings.problem(
+                    format!("{path}.weight"),
+                    "must be a finite number of 0 or more",
+                );
                 WEIGHT_DEFAULT
             }
             weight => weight.unwrap_or(WEIGHT_DEFAULT),
@@ -93,7 +108,10 @@ fn written(
             continue;
         };
         if member.weight.is_some() && !plugin.has_role(Role::Scorer) {
-            findings.warning(format!("{path}.weight"), "has no effect: only scorers have a weight");
+            findings.warning(
+                format!("{path}.weight"),
+                "has no effect: only scorers have a weight",
+            );
         }
         members.add(plugin, weight, &reference, findings);
     }
@@ -106,11 +124,20 @@ fn unwritten(plugins: &Plugins, findings: &mut Findings) -> Choice {
     let mut members = Members::default();
     for plugin in plugins.iter() {
         if plugin.has_role(Role::Scorer) || plugin.has_role(Role::Picker) {
-            members.add(plugin, WEIGHT_DEFAULT, &format!("{}.type", plugin.path), findings);
+            members.add(
+                plugin,
+                WEIGHT_DEFAULT,
+                &format!("{}.type", plugin.path),
+                findings,
+            );
         }
     }
     if members.scorers.is_empty() && members.picker.is_none() {
-        let weighted = |(name, scorer, weight)| Weighted { name: Arc::from(name), scorer, weight };
+        let weighted = |(name, scorer, weight)| Weighted {
+            name: Arc::from(name),
+            scorer,
+            weight,
+        };
         members.scorers = default_scorers().map(weighted).into();
     }
     members.choice(plugins)
@@ -135,7 +162,10 @@ impl Members {
             Part::Picker(picker, destinations_max) => match &self.picker {
                 Some((first, ..)) => findings.problem(
                     path,
-                    format!("{name} is a second picker next to {}: keep one", quoted(first)),
+                    format!(
+                        "{name} is a second picker next to {}: keep one",
+                        quoted(first)
+                    ),
                 ),
                 None => {
                     self.picker = Some((plugin.name.clone(), picker.clone(), *destinations_max));
@@ -164,8 +194,16 @@ impl Members {
         let (picker, destinations_max) = self
             .picker
             .or_else(listed)
-            .map_or((Picker::MaxScore, None), |(_, picker, count)| (picker, count));
-        Choice { profile: Profile { scorers: self.scorers, picker }, destinations_max }
+            .map_or((Picker::MaxScore, None), |(_, picker, count)| {
+                (picker, count)
+            });
+        Choice {
+            profile: Profile {
+                scorers: self.scorers,
+                picker,
+            },
+            destinations_max,
+        }
     }
 }
 

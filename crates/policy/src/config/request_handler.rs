@@ -8,10 +8,17 @@ use crate::problem::Findings;
 
 /// Checks the parsers. They change nothing: a request's path decides how its body is read.
 pub(crate) fn check(spec: &EndpointPickerConfig, plugins: &Plugins, findings: &mut Findings) {
-    let parsers = spec.request_handler.iter().flat_map(|section| &section.parsers).enumerate();
+    let parsers = spec
+        .request_handler
+        .iter()
+        .flat_map(|section| &section.parsers)
+        .enumerate();
     let listed = parsers
         .map(|(index, parser)| (format!("requestHandler.parsers[{index}].pluginRef"), parser));
-    let alone = spec.parser.iter().map(|parser| ("parser.pluginRef".to_owned(), parser));
+    let alone = spec
+        .parser
+        .iter()
+        .map(|parser| ("parser.pluginRef".to_owned(), parser));
     let mut any = false;
     for (path, parser) in listed.chain(alone) {
         plugins.find_with_role(&path, &parser.plugin_ref, Role::Parser, findings);
@@ -19,7 +26,11 @@ pub(crate) fn check(spec: &EndpointPickerConfig, plugins: &Plugins, findings: &m
     }
     if any {
         findings.warning(
-            if spec.parser.is_some() { "parser" } else { "requestHandler.parsers" },
+            if spec.parser.is_some() {
+                "parser"
+            } else {
+                "requestHandler.parsers"
+            },
             "is not active in this version: a request's path decides how its body is read",
         );
     }

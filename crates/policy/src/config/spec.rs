@@ -95,11 +95,15 @@ fn priority_band(fields: &mut Fields<'_>) -> PriorityBand {
 }
 
 fn saturation_detector(fields: &mut Fields<'_>) -> SaturationDetector {
-    SaturationDetector { plugin_ref: fields.optional("pluginRef") }
+    SaturationDetector {
+        plugin_ref: fields.optional("pluginRef"),
+    }
 }
 
 fn plugin_reference(fields: &mut Fields<'_>) -> PluginReference {
-    PluginReference { plugin_ref: fields.required("pluginRef").unwrap_or_default() }
+    PluginReference {
+        plugin_ref: fields.required("pluginRef").unwrap_or_default(),
+    }
 }
 
 fn quantity(fields: &mut Fields<'_>, name: &'static str) -> Option<String> {
@@ -107,4 +111,4 @@ fn quantity(fields: &mut Fields<'_>, name: &'static str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,9 +3,10 @@
 use core::time::Duration;
 
 use super::{Accepted, Built, Part};
-use crate::parameter::{
-    Count, Flag, Number, NumberRange, OptionalCount, OptionalDuration, Parameter, Reference,
-};
+use crate::parameter::Parameter;
+use crate::parameter::number::{Count, Number, NumberRange, OptionalCount};
+use crate::parameter::text::{OptionalDuration, Reference};
+use crate::parameter::value::Flag;
 use crate::registry::APPROX_PREFIX_CACHE_PRODUCER;
 
 pub(crate) static SINGLE_PROFILE: Built = Built {
@@ -19,18 +20,29 @@ pub(crate) static PARSER: Accepted = Accepted {
     parameters: &[],
 };
 
-pub(crate) static ORDERING: Accepted =
-    Accepted { why: "waiting requests leave in the order they came", parameters: &[] };
+pub(crate) static ORDERING: Accepted = Accepted {
+    why: "waiting requests leave in the order they came",
+    parameters: &[],
+};
 
-pub(crate) static FAIRNESS: Accepted =
-    Accepted { why: "all requests wait in one line", parameters: &[] };
+pub(crate) static FAIRNESS: Accepted = Accepted {
+    why: "all requests wait in one line",
+    parameters: &[],
+};
 
-pub(crate) static USAGE_LIMIT: Accepted =
-    Accepted { why: "a request waits only while the pool is empty", parameters: &[&THRESHOLD] };
+pub(crate) static USAGE_LIMIT: Accepted = Accepted {
+    why: "a request waits only while the pool is empty",
+    parameters: &[&THRESHOLD],
+};
 
 pub(crate) static UTILIZATION_DETECTOR: Accepted = Accepted {
     why: "a request waits only while the pool is empty",
-    parameters: &[&QUEUE_DEPTH_THRESHOLD, &KV_CACHE_THRESHOLD, &STALENESS_THRESHOLD, &HEADROOM],
+    parameters: &[
+        &QUEUE_DEPTH_THRESHOLD,
+        &KV_CACHE_THRESHOLD,
+        &STALENESS_THRESHOLD,
+        &HEADROOM,
+    ],
 };
 
 pub(crate) static INFLIGHT_LOAD: Accepted = Accepted {
@@ -47,21 +59,31 @@ pub(crate) static INFLIGHT_LOAD: Accepted = Accepted {
 static THRESHOLD: Parameter<Number> = Parameter {
     name: "threshold",
     unit: "share",
-    kind: Number { default: 1.0, range: NumberRange::Above(0.0) },
+    kind: Number {
+        default: 1.0,
+        range: NumberRange::Above(0.0),
+    },
     about: "Saturation from which requests wait.",
 };
 
 static QUEUE_DEPTH_THRESHOLD: Parameter<Count> = Parameter {
     name: "queueDepthThreshold",
     unit: "requests",
-    kind: Count { default: 5, least: 1, most: u64::MAX },
+    kind: Count {
+        default: 5,
+        least: 1,
+        most: u64::MAX,
+    },
     about: "Waiting requests at which an engine is full.",
 };
 
 static KV_CACHE_THRESHOLD: Parameter<Number> = Parameter {
     name: "kvCacheUtilThreshold",
     unit: "share",
-    kind: Number { default: 0.8, range: NumberRange::Within(0.0, 1.0) },
+    kind: Number {
+        default: 0.8,
+        range: NumberRange::Within(0.0, 1.0),
+    },
     about: "Share of KV blocks in use at which an engine is full.",
 };
 
@@ -79,7 +101,10 @@ static STALENESS_THRESHOLD: Parameter<OptionalDuration> = Parameter {
 static HEADROOM: Parameter<Number> = Parameter {
     name: "headroom",
     unit: "share",
-    kind: Number { default: 0.0, range: NumberRange::Within(0.0, 1e6) },
+    kind: Number {
+        default: 0.0,
+        range: NumberRange::Within(0.0, 1e6),
+    },
     about: "How far an endpoint may be above the thresholds.",
 };
 
@@ -93,21 +118,30 @@ static ADD_ESTIMATED_OUTPUT: Parameter<Flag> = Parameter {
 static OUTPUT_RATIO: Parameter<Number> = Parameter {
     name: "outputRatio",
     unit: "",
-    kind: Number { default: 1.5, range: NumberRange::Above(0.0) },
+    kind: Number {
+        default: 1.5,
+        range: NumberRange::Above(0.0),
+    },
     about: "Expected output tokens for each prompt token.",
 };
 
 static ESTIMATED_OUTPUT_MAX: Parameter<OptionalCount> = Parameter {
     name: "maxEstimatedOutputTokens",
     unit: "tokens",
-    kind: OptionalCount { default: "none", least: 0, most: u64::MAX },
+    kind: OptionalCount {
+        default: "none",
+        least: 0,
+        most: u64::MAX,
+    },
     about: "Limit of the expected output.",
 };
 
 static PREFIX_PRODUCER: Parameter<Reference> = Parameter {
     name: "prefixMatchInfoProducerName",
     unit: "",
-    kind: Reference { plugin_type: APPROX_PREFIX_CACHE_PRODUCER },
+    kind: Reference {
+        plugin_type: APPROX_PREFIX_CACHE_PRODUCER,
+    },
     about: "The producer whose matches count.",
 };
 

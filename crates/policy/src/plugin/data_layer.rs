@@ -5,10 +5,10 @@ use core::time::Duration;
 use super::{Built, Part};
 use crate::config::{FileDiscovery, MetricsSource};
 use crate::fields::Fields;
-use crate::parameter::{
-    Anything, FilePath, Flag, Inactive, OptionalCount, OptionalDuration, Parameter, Scheme, Text,
-    UrlPath,
-};
+use crate::parameter::number::OptionalCount;
+use crate::parameter::text::{FilePath, OptionalDuration, Scheme, Text, UrlPath};
+use crate::parameter::value::{Anything, Flag};
+use crate::parameter::{Inactive, Parameter};
 
 pub(crate) static METRICS_SOURCE: Built = Built {
     about: "Reads the engines' metrics. It is there without being listed; list it to change where \
@@ -37,14 +37,19 @@ pub(crate) static FILE_DISCOVERY: Built = Built {
     about: "Takes the endpoints from a file; name the plugin in `dataLayer.discovery.pluginRef`.",
     parameters: &[&FILE_PATH, &WATCH_FILE],
     read: |fields| {
-        Part::Discovery(FileDiscovery { path: FILE_PATH.of(fields), watch: WATCH_FILE.of(fields) })
+        Part::Discovery(FileDiscovery {
+            path: FILE_PATH.of(fields),
+            watch: WATCH_FILE.of(fields),
+        })
     },
 };
 
 fn metrics_source(fields: &mut Fields<'_>) -> Part {
     let source = MetricsSource {
         path: METRICS_PATH.of(fields),
-        port: METRICS_PORT.of(fields).and_then(|port| u16::try_from(port).ok()),
+        port: METRICS_PORT
+            .of(fields)
+            .and_then(|port| u16::try_from(port).ok()),
         interval: INTERVAL.of(fields),
     };
     SCHEME.of(fields);
@@ -68,14 +73,20 @@ pub(crate) const METRICS_PATH_DEFAULT: &str = "/metrics";
 static METRICS_PATH: Parameter<UrlPath> = Parameter {
     name: "path",
     unit: "",
-    kind: UrlPath { default: METRICS_PATH_DEFAULT },
+    kind: UrlPath {
+        default: METRICS_PATH_DEFAULT,
+    },
     about: "The path of an engine's metrics.",
 };
 
 static METRICS_PORT: Parameter<OptionalCount> = Parameter {
     name: "port",
     unit: "",
-    kind: OptionalCount { default: "the endpoint's own port", least: 1, most: 65_535 },
+    kind: OptionalCount {
+        default: "the endpoint's own port",
+        least: 1,
+        most: 65_535,
+    },
     about: "The port of an engine's metrics, the same at all endpoints.",
 };
 
@@ -128,7 +139,9 @@ static CLIENT_KEY_PATH: Inactive<Text> = Inactive(Parameter {
 static ENGINE_LABEL_KEY: Inactive<Text> = Inactive(Parameter {
     name: "engineLabelKey",
     unit: "",
-    kind: Text { default: "llm-d.ai/engine-type" },
+    kind: Text {
+        default: "llm-d.ai/engine-type",
+    },
     about: "Would choose the names of metrics by this label of the endpoint.",
 });
 

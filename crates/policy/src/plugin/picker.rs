@@ -5,7 +5,8 @@ use pointsman_schedule::picker::round_robin::RoundRobin;
 
 use super::{Built, Part};
 use crate::fields::Fields;
-use crate::parameter::{OptionalCount, Parameter};
+use crate::parameter::Parameter;
+use crate::parameter::number::OptionalCount;
 
 pub(crate) static MAX_SCORE: Built = Built {
     about: "Highest total score first; equal totals in random order.",
@@ -34,13 +35,20 @@ pub(crate) static LEAST_OUTSTANDING: Built = Built {
 
 fn part(picker: Picker, fields: &mut Fields<'_>) -> Part {
     let endpoints_max = ENDPOINTS_MAX.of(fields);
-    Part::Picker(picker, endpoints_max.and_then(|count| usize::try_from(count).ok()))
+    Part::Picker(
+        picker,
+        endpoints_max.and_then(|count| usize::try_from(count).ok()),
+    )
 }
 
 static ENDPOINTS_MAX: Parameter<OptionalCount> = Parameter {
     name: "maxNumOfEndpoints",
     unit: "endpoints",
-    kind: OptionalCount { default: "1 behind a gateway, 3 standalone", least: 1, most: 16 },
+    kind: OptionalCount {
+        default: "1 behind a gateway, 3 standalone",
+        least: 1,
+        most: 16,
+    },
     about: "How many endpoints the answer lists, best first; the proxy tries the next when one \
             fails.",
 };

@@ -4,7 +4,9 @@ use pointsman_domain::block::BlockSize;
 
 use super::{Built, Part};
 use crate::fields::Fields;
-use crate::parameter::{Count, Flag, Inactive, OptionalCount, Parameter};
+use crate::parameter::number::{Count, OptionalCount};
+use crate::parameter::value::Flag;
+use crate::parameter::{Inactive, Parameter};
 
 pub(crate) static APPROXIMATE: Built = Built {
     about: "Remembers which endpoint was sent which prompt, in blocks of tokens. It is there \
@@ -38,7 +40,11 @@ pub(crate) const BLOCK_SIZE_DEFAULT: BlockSize = BlockSize::DEFAULT;
 static BLOCK_SIZE: Parameter<Count> = Parameter {
     name: "blockSizeTokens",
     unit: "tokens",
-    kind: Count { default: 16, least: 0, most: 65_536 },
+    kind: Count {
+        default: 16,
+        least: 0,
+        most: 65_536,
+    },
     about: "Tokens in a block; less than 64 is raised to 64, as llm-d does.",
 };
 
@@ -53,27 +59,43 @@ static AUTO_TUNE: Inactive<Flag> = Inactive(Parameter {
 static BLOCK_SIZE_CHARACTERS: Inactive<OptionalCount> = Inactive(Parameter {
     name: "blockSize",
     unit: "characters",
-    kind: OptionalCount { default: "none", least: 0, most: u64::MAX },
+    kind: OptionalCount {
+        default: "none",
+        least: 0,
+        most: u64::MAX,
+    },
     about: "Deprecated by llm-d: use `blockSizeTokens`.",
 });
 
 static PREFIX_TOKENS_MAX: Inactive<Count> = Inactive(Parameter {
     name: "maxPrefixTokensToMatch",
     unit: "tokens",
-    kind: Count { default: 131_072, least: 0, most: u64::MAX },
+    kind: Count {
+        default: 131_072,
+        least: 0,
+        most: u64::MAX,
+    },
     about: "Would limit how much of a prompt is looked up; the index has a limit in bytes instead.",
 });
 
 static PREFIX_BLOCKS_MAX: Inactive<Count> = Inactive(Parameter {
     name: "maxPrefixBlocksToMatch",
     unit: "blocks",
-    kind: Count { default: 2048, least: 0, most: u64::MAX },
+    kind: Count {
+        default: 2048,
+        least: 0,
+        most: u64::MAX,
+    },
     about: "Would limit how much of a prompt is looked up; the index has a limit in bytes instead.",
 });
 
 static CAPACITY_PER_SERVER: Inactive<Count> = Inactive(Parameter {
     name: "lruCapacityPerServer",
     unit: "blocks",
-    kind: Count { default: 31_250, least: 0, most: u64::MAX },
+    kind: Count {
+        default: 31_250,
+        least: 0,
+        most: u64::MAX,
+    },
     about: "Would limit what is remembered of one endpoint; the index has a limit in bytes instead.",
 });

@@ -10,7 +10,10 @@ use pointsman_schedule::scorer::queue::Queue;
 
 use super::{Built, Part, Producer};
 use crate::fields::Fields;
-use crate::parameter::{Anything, Count, Inactive, Number, NumberRange, Parameter, Reference};
+use crate::parameter::number::{Count, Number, NumberRange};
+use crate::parameter::text::Reference;
+use crate::parameter::value::Anything;
+use crate::parameter::{Inactive, Parameter};
 use crate::registry::{APPROX_PREFIX_CACHE_PRODUCER, INFLIGHT_LOAD_PRODUCER};
 
 pub(crate) static QUEUE: Built = Built {
@@ -36,7 +39,12 @@ pub(crate) static PREFIX_CACHE: Built = Built {
 pub(crate) static ACTIVE_REQUEST: Built = Built {
     about: "Prefers endpoints with fewer of our own requests in flight, relative to the busiest \
             candidate.",
-    parameters: &[&IDLE_THRESHOLD, &BUSY_SCORE_MAX, &LOAD_PRODUCER, &REQUEST_TIMEOUT],
+    parameters: &[
+        &IDLE_THRESHOLD,
+        &BUSY_SCORE_MAX,
+        &LOAD_PRODUCER,
+        &REQUEST_TIMEOUT,
+    ],
     read: active_request,
 };
 
@@ -69,53 +77,80 @@ fn active_request(fields: &mut Fields<'_>) -> Part {
 
 fn own_inflight(fields: &mut Fields<'_>) -> Part {
     let half_score_requests = HALF_SCORE_REQUESTS.of(fields);
-    Part::Scorer(Scorer::OwnInflight(OwnInflight { half_score_requests }), None)
+    Part::Scorer(
+        Scorer::OwnInflight(OwnInflight {
+            half_score_requests,
+        }),
+        None,
+    )
 }
 
 fn producer(parameter: &Parameter<Reference>, fields: &mut Fields<'_>) -> Option<Producer> {
     let name = parameter.of(fields)?;
-    Some(Producer { parameter: parameter.name, name, plugin_type: parameter.kind.plugin_type })
+    Some(Producer {
+        parameter: parameter.name,
+        name,
+        plugin_type: parameter.kind.plugin_type,
+    })
 }
 
 static MATCH_LENGTH_WEIGHT: Parameter<Number> = Parameter {
     name: "matchLengthWeight",
     unit: "share",
-    kind: Number { default: 0.0, range: NumberRange::Within(0.0, 1.0) },
+    kind: Number {
+        default: 0.0,
+        range: NumberRange::Within(0.0, 1.0),
+    },
     about: "Weight `w` of the absolute length of the match, against its share of the prompt.",
 };
 
 static MATCH_LENGTH_SCALE: Parameter<Count> = Parameter {
     name: "matchLengthScaleTokens",
     unit: "tokens",
-    kind: Count { default: 8192, least: 1, most: u64::MAX },
+    kind: Count {
+        default: 8192,
+        least: 1,
+        most: u64::MAX,
+    },
     about: "Match length that counts as full.",
 };
 
 static PREFIX_PRODUCER: Parameter<Reference> = Parameter {
     name: "prefixMatchInfoProducerName",
     unit: "",
-    kind: Reference { plugin_type: APPROX_PREFIX_CACHE_PRODUCER },
+    kind: Reference {
+        plugin_type: APPROX_PREFIX_CACHE_PRODUCER,
+    },
     about: "The producer whose matches count.",
 };
 
 static IDLE_THRESHOLD: Parameter<Count> = Parameter {
     name: "idleThreshold",
     unit: "requests",
-    kind: Count { default: 0, least: 0, most: u32::MAX as u64 },
+    kind: Count {
+        default: 0,
+        least: 0,
+        most: u32::MAX as u64,
+    },
     about: "Requests up to which an endpoint counts as idle and scores 1.",
 };
 
 static BUSY_SCORE_MAX: Parameter<Number> = Parameter {
     name: "maxBusyScore",
     unit: "score",
-    kind: Number { default: 1.0, range: NumberRange::Within(0.0, 1.0) },
+    kind: Number {
+        default: 1.0,
+        range: NumberRange::Within(0.0, 1.0),
+    },
     about: "The best score of an endpoint that is not idle.",
 };
 
 static LOAD_PRODUCER: Parameter<Reference> = Parameter {
     name: "inFlightLoadProducerName",
     unit: "",
-    kind: Reference { plugin_type: INFLIGHT_LOAD_PRODUCER },
+    kind: Reference {
+        plugin_type: INFLIGHT_LOAD_PRODUCER,
+    },
     about: "The producer whose counts are read; our own requests are always counted.",
 };
 
@@ -129,6 +164,9 @@ static REQUEST_TIMEOUT: Inactive<Anything> = Inactive(Parameter {
 static HALF_SCORE_REQUESTS: Parameter<Number> = Parameter {
     name: "halfScoreRequests",
     unit: "requests",
-    kind: Number { default: 4.0, range: NumberRange::Above(0.0) },
+    kind: Number {
+        default: 4.0,
+        range: NumberRange::Above(0.0),
+    },
     about: "Requests in flight `h` at which the score is 0.5.",
 };

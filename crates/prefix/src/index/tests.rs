@@ -103,6 +103,17 @@ fn a_full_budget_takes_from_the_endpoint_that_holds_the_most() {
 }
 
 #[test]
+fn an_endpoint_at_its_own_limit_replaces_its_own_blocks_only() {
+    let mut index = Index::new(16 * 1024, SEED);
+    index.insert(endpoint(1), &keys(1000..1020), Some(20));
+    index.insert(endpoint(2), &keys(0..10_000), None);
+    let others = index.blocks() - 20;
+    index.insert(endpoint(1), &keys(2000..2020), Some(20));
+    assert_eq!(run(&index, endpoint(1), &keys(2000..2020)), 20);
+    assert_eq!(run(&index, endpoint(2), &keys(0..10_000)) as usize, others);
+}
+
+#[test]
 fn b75_a_prompt_of_100_000_blocks_fits_its_budget_or_keeps_its_head() {
     let prompt = keys(0..100_000);
     let mut roomy = Index::new(4 << 20, SEED);

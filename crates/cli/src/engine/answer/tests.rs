@@ -37,8 +37,10 @@ fn a_chat_stream_opens_with_the_role_and_ends_with_the_reason() {
     assert_eq!(
         events(&buffer),
         [
-            chunk(json!({ "index": 0, "delta": { "role": "assistant", "content": "" },
-                "logprobs": null, "finish_reason": null })),
+            chunk(
+                json!({ "index": 0, "delta": { "role": "assistant", "content": "" },
+                "logprobs": null, "finish_reason": null })
+            ),
             chunk(json!({ "index": 0, "delta": { "content": "one " },
                 "logprobs": null, "finish_reason": null })),
             chunk(json!({ "index": 0, "delta": { "content": "two " },
@@ -65,8 +67,14 @@ fn a_text_stream_has_no_role() {
 fn usage_counts_what_was_noted_until_the_answer_is_complete() {
     let mut answer = answer(Dialect::Chat);
     assert!(!answer.note(Progress::Admitted { cached_tokens: 4 }));
-    assert!(!answer.note(Progress::Token { choice: 0, index: 0 }));
-    assert!(answer.note(Progress::Token { choice: 0, index: 1 }));
+    assert!(!answer.note(Progress::Token {
+        choice: 0,
+        index: 0
+    }));
+    assert!(answer.note(Progress::Token {
+        choice: 0,
+        index: 1
+    }));
     let mut buffer = Vec::new();
     answer.write_usage(&mut buffer);
     let event = &events(&buffer)[0];

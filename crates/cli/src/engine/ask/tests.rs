@@ -48,7 +48,10 @@ fn b05_another_image_is_another_prompt_and_the_same_one_the_same() {
             { "type": "image_url", "image_url": { "url": url } },
         ] }]))
     };
-    assert_ne!(with_image("data:image/png;base64,AA"), with_image("https://x/y"));
+    assert_ne!(
+        with_image("data:image/png;base64,AA"),
+        with_image("https://x/y")
+    );
     assert_eq!(with_image("https://x/y"), with_image("https://x/y"));
     assert!(with_image("https://x/y").contains("What is this?{"));
 }
@@ -70,12 +73,21 @@ fn b02_every_legal_shape_of_a_prompt_is_taken() {
 #[test]
 fn a_wrong_request_is_answered_400_and_names_the_member() {
     let chat = [
-        (json!({ "messages": [{ "role": "user", "content": "x" }] }), "model"),
+        (
+            json!({ "messages": [{ "role": "user", "content": "x" }] }),
+            "model",
+        ),
         (json!({ "model": "m" }), "messages"),
         (json!({ "model": "m", "messages": [] }), "messages"),
         (json!({ "model": "m", "messages": "x" }), "messages"),
-        (json!({ "model": "m", "messages": [{ "role": "u" }], "max_tokens": 0 }), "max_tokens"),
-        (json!({ "model": "m", "messages": [{ "role": "u" }], "n": 2 }), "n"),
+        (
+            json!({ "model": "m", "messages": [{ "role": "u" }], "max_tokens": 0 }),
+            "max_tokens",
+        ),
+        (
+            json!({ "model": "m", "messages": [{ "role": "u" }], "n": 2 }),
+            "n",
+        ),
     ];
     let text = [
         (json!({ "prompt": "x" }), "model"),
@@ -85,8 +97,12 @@ fn a_wrong_request_is_answered_400_and_names_the_member() {
         (json!({ "model": "m", "prompt": ["a", 1] }), "prompt"),
         (json!({ "model": "m", "prompt": ["a", ""] }), "prompt"),
     ];
-    let chat = chat.iter().map(|(body, param)| (Dialect::Chat, body, param));
-    let text = text.iter().map(|(body, param)| (Dialect::Text, body, param));
+    let chat = chat
+        .iter()
+        .map(|(body, param)| (Dialect::Chat, body, param));
+    let text = text
+        .iter()
+        .map(|(body, param)| (Dialect::Text, body, param));
     for (dialect, body, param) in chat.chain(text) {
         let problem = parse(dialect, body).expect_err("a wrong request");
         let error: Value = serde_json::from_str(&problem.body()).unwrap();

@@ -1,12 +1,11 @@
 use super::*;
 
-const AUTHOR: Author = Author {
-    block_size: match BlockSize::new(2) {
-        Some(size) => size,
-        None => BlockSize::DEFAULT,
-    },
-    seed: 1,
-};
+fn author(seed: u64) -> Author {
+    Author {
+        block_size: BlockSize::new(2).unwrap(),
+        seed,
+    }
+}
 
 fn answer(author: Author, prompt: &str) -> String {
     author.answer(prompt.as_bytes(), NonZeroU32::new(16).unwrap())
@@ -14,16 +13,16 @@ fn answer(author: Author, prompt: &str) -> String {
 
 #[test]
 fn an_answer_depends_on_every_byte_of_the_prompt_and_on_the_seed_and_on_nothing_else() {
-    let first = answer(AUTHOR, "Tell me more");
-    assert_eq!(first, answer(AUTHOR, "Tell me more"));
-    assert_ne!(first, answer(AUTHOR, "Tell me morf"));
-    assert_ne!(first, answer(AUTHOR, "tell me more"));
-    assert_ne!(first, answer(Author { seed: 2, ..AUTHOR }, "Tell me more"));
+    let first = answer(author(1), "Tell me more");
+    assert_eq!(first, answer(author(1), "Tell me more"));
+    assert_ne!(first, answer(author(1), "Tell me morf"));
+    assert_ne!(first, answer(author(1), "tell me more"));
+    assert_ne!(first, answer(author(2), "Tell me more"));
 }
 
 #[test]
 fn an_answer_is_one_word_of_four_bytes_per_token() {
-    let text = answer(AUTHOR, "x");
+    let text = answer(author(1), "x");
     let words: String = (0..16).map(|index| word(&text, index)).collect();
     assert_eq!(words, text);
     assert!((0..16).all(|index| word(&text, index).len() as u64 == BYTES_PER_TOKEN));
@@ -34,11 +33,11 @@ fn an_answer_is_one_word_of_four_bytes_per_token() {
 fn a_turn_that_quotes_the_answer_continues_the_blocks_of_prompt_and_answer() {
     let turn = |role: &str, content: &str| format!("<|im_start|>{role}\n{content}<|im_end|>\n");
     let first = format!("{}<|im_start|>assistant\n", turn("user", "Hello there"));
-    let text = answer(AUTHOR, &first);
+    let text = answer(author(1), &first);
     let next = turn("user", "Hello there") + &turn("assistant", &text) + &turn("user", "More");
     let root = BlockKey(0);
-    let known = AUTHOR.keys(root, &[first.as_bytes(), text.as_bytes()]);
-    let asked = AUTHOR.keys(root, &[next.as_bytes()]);
+    let known = author(1).keys(root, &[first.as_bytes(), text.as_bytes()]);
+    let asked = author(1).keys(root, &[next.as_bytes()]);
     assert!(known.len() > first.len() / 8);
     assert_eq!(known[..], asked[..known.len()]);
 }

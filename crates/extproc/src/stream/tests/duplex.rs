@@ -197,3 +197,18 @@ fn b17_a_late_body_changes_nothing_for_a_gateway_that_does_not_wait() {
     empty.step("body overdue", Stream::body_overdue);
     assert_eq!(empty.actions, []);
 }
+
+#[test]
+fn only_a_gateway_that_declares_nothing_may_end_its_side_before_the_decision() {
+    let mut exchange = Exchange::undeclared();
+    exchange.post();
+    assert!(!exchange.stream.outlives_input());
+    exchange.body(&chat(), Ends::Here);
+    assert!(exchange.stream.outlives_input());
+    exchange.picked();
+    assert!(!exchange.stream.outlives_input());
+
+    let mut declared = Exchange::duplex();
+    declared.post().body(&chat(), Ends::Here);
+    assert!(!declared.stream.outlives_input());
+}
