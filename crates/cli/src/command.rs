@@ -106,13 +106,13 @@ fn run(line: CommandLine) -> Result<()> {
             writeln!(io::stdout(), "{text}").context("cannot write to stdout")
         }
         Command::Completion { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut CommandLine::command(),
-                "pointsman",
-                &mut io::stdout(),
-            );
-            Ok(())
+            // Into memory first, as the generator cannot report a failure to write.
+            let mut script = Vec::new();
+            let mut command = CommandLine::command();
+            clap_complete::generate(shell, &mut command, "pointsman", &mut script);
+            io::stdout()
+                .write_all(&script)
+                .context("cannot write to stdout")
         }
     }
 }

@@ -7,7 +7,7 @@ mod answer;
 mod ask;
 mod driver;
 mod exposition;
-mod fault;
+pub mod fault;
 mod pace;
 mod problem;
 mod prompt;

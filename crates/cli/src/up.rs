@@ -8,12 +8,13 @@ mod reasons;
 mod report;
 mod summary;
 
+use core::cell::Cell;
 use core::time::Duration;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tokio::signal::unix::{SignalKind, signal};
@@ -56,28 +57,16 @@ pub struct Arguments {
 /// Runs the comparison and prints it. It is an error if a request failed or round robin found as
 /// much in the caches.
 pub async fn run(arguments: Arguments) -> Result<()> {
-    let folder = std::env::temp_dir().join(format!("pointsman-up-{}", std::process::id()));
-    let result = run_in(&arguments, &folder).await;
-    match &result {
-        Ok(()) => {
-            let _ = fs::remove_dir_all(&folder);
-        }
-        Err(_) => {
-            let _ = writeln!(io::stderr(), "logs: {}", folder.display());
-        }
-    }
-    result
-}
-
-async fn run_in(arguments: &Arguments, folder: &Path) -> Result<()> {
-    let demo = Demo::new(arguments, folder)?;
-    let (report, reasons, stack) = tokio::select! {
-        done = demo.compare() => done?,
+    let folder = RunFolder::new();
+    let demo = Demo::new(&arguments, &folder.path)?;
+    let compared = tokio::select! {
+        compared = demo.compare() => compared,
         interrupted = interrupted() => {
             interrupted?;
             bail!("interrupted");
         }
     };
+    let (report, reasons, stack) = compared.map_err(|error| folder.keep(error))?;
     let mut text = demo.account(&report, &reasons);
     if arguments.keep {
         text.push_str(&keep_notice(&stack));
@@ -87,7 +76,39 @@ async fn run_in(arguments: &Arguments, folder: &Path) -> Result<()> {
         interrupted().await?;
     }
     stack.stop().await?;
-    report.broken_promise().map_or(Ok(()), |promise| bail!(promise))
+    match report.broken_promise() {
+        Some(promise) => Err(folder.keep(anyhow!(promise))),
+        None => Ok(()),
+    }
+}
+
+/// Where the processes write. It is removed at the end unless something went wrong.
+struct RunFolder {
+    path: PathBuf,
+    is_kept: Cell<bool>,
+}
+
+impl RunFolder {
+    fn new() -> Self {
+        Self {
+            path: std::env::temp_dir().join(format!("pointsman-up-{}", std::process::id())),
+            is_kept: Cell::new(false),
+        }
+    }
+
+    fn keep(&self, error: anyhow::Error) -> anyhow::Error {
+        self.is_kept.set(true);
+        let path = self.path.display();
+        error.context(format!("the demo failed; configurations and logs are in {path}"))
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if !self.is_kept.get() {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
 }
 
 struct Demo<'a> {
@@ -203,7 +224,7 @@ async fn reasons(stack: &Stack) -> Result<Vec<String>> {
             .engine_name(address)
             .map_or_else(|| address.to_owned(), str::to_owned)
     };
-    Ok(reasons::samples(picks, SAMPLES)
+    Ok(reasons::samples(picks)
         .iter()
         .map(|pick| pick.explain(name))
         .collect())
@@ -237,12 +258,15 @@ fn engine_arguments(time_scale: f64) -> Vec<String> {
     .collect()
 }
 
-/// Waits for ctrl-c or SIGTERM.
+/// Waits for ctrl-c, SIGTERM or the end of the terminal. Without us the children would live on.
 async fn interrupted() -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
-        result = tokio::signal::ctrl_c() => result?,
+        _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
     }
     Ok(())
 }
@@ -260,4 +284,3 @@ const MODEL: &str = "demo";
 const METRICS_INTERVAL: Duration = Duration::from_millis(50);
 
 const PICKS_READ_MAX: usize = 200;
-const SAMPLES: usize = 3;

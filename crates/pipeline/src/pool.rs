@@ -1,6 +1,7 @@
 //! The door to one pool.
 
 mod decide;
+mod recover;
 mod requests;
 
 use core::net::SocketAddr;

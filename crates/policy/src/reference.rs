@@ -83,7 +83,10 @@ fn role_section(out: &mut String, role: Role) {
             continue;
         };
         if let Some(role) = heading.take() {
-            line(out, format_args!("\n### Of the kind: {role}"));
+            line(
+                out,
+                format_args!("\n### {}", capitalized(&role.to_string())),
+            );
         }
         line(out, format_args!("\n#### `{name}`\n\n{}", built.about));
         if !built.parameters.is_empty() {
@@ -134,6 +137,13 @@ fn not_built_table(out: &mut String) {
             line(out, format_args!("| {role} | {} |", names.join(", ")));
         }
     }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(rest).collect()
+    })
 }
 
 /// Adds a line. Writing to a string cannot fail.

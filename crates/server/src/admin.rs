@@ -40,8 +40,18 @@ impl Admin {
 async fn metrics(State(admin): State<Admin>) -> impl IntoResponse {
     let endpoints = admin.door.endpoints();
     let sizes = admin.door.sizes();
-    match admin.recorder.metrics.render(&admin.pool_name, &endpoints, sizes) {
-        Ok(text) => Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)),
+    match admin
+        .recorder
+        .metrics
+        .render(&admin.pool_name, &endpoints, sizes)
+    {
+        Ok(text) => Ok((
+            [(
+                header::CONTENT_TYPE,
+                "text/plain; version=0.0.4; charset=utf-8",
+            )],
+            text,
+        )),
         Err(error) => Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     }
 }
@@ -55,12 +65,26 @@ async fn ready(State(admin): State<Admin>) -> (StatusCode, &'static str) {
 }
 
 async fn endpoints(State(admin): State<Admin>) -> Json<Vec<EndpointRow>> {
-    Json(admin.door.endpoints().iter().map(EndpointRow::from).collect())
+    Json(
+        admin
+            .door
+            .endpoints()
+            .iter()
+            .map(EndpointRow::from)
+            .collect(),
+    )
 }
 
 async fn picks(State(admin): State<Admin>, Query(query): Query<PicksQuery>) -> Json<Vec<PickRow>> {
     let limit = query.limit.unwrap_or(PICKS_DEFAULT);
-    Json(admin.recorder.explained(limit).iter().map(PickRow::from).collect())
+    Json(
+        admin
+            .recorder
+            .explained(limit)
+            .iter()
+            .map(PickRow::from)
+            .collect(),
+    )
 }
 
 #[derive(Deserialize)]
@@ -120,7 +144,9 @@ impl From<&EndpointState> for EndpointRow {
             running: state.load.running,
             kv_usage: state.load.kv_usage.value(),
             kv_tokens: state.load.kv_tokens.map(|tokens| tokens.0),
-            age_ms: state.load_age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
+            age_ms: state
+                .load_age
+                .map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
             own_requests: state.own.requests,
             foreign_requests: state.foreign_requests,
             ejected: state.ejected,
@@ -137,7 +163,12 @@ impl From<&Picked> for PickRow {
             cached_tokens: picked.cached_tokens.0,
             candidates: picked.candidates,
             waited_ms: picked.waited.as_secs_f64() * 1000.0,
-            scores: picked.scores.iter().flatten().map(CandidateRow::from).collect(),
+            scores: picked
+                .scores
+                .iter()
+                .flatten()
+                .map(CandidateRow::from)
+                .collect(),
         }
     }
 }
@@ -156,7 +187,11 @@ impl From<&CandidateScore> for CandidateRow {
 
 impl From<&ScorePart> for PartRow {
     fn from(part: &ScorePart) -> Self {
-        Self { scorer: part.scorer.to_string(), score: part.score, weight: part.weight }
+        Self {
+            scorer: part.scorer.to_string(),
+            score: part.score,
+            weight: part.weight,
+        }
     }
 }
 

@@ -22,7 +22,9 @@ pub(crate) async fn read(path: &Path) -> Result<Vec<EndpointSpec>> {
         "the endpoints file {} has {length} bytes; the limit is {FILE_BYTES_MAX}",
         path.display()
     );
-    let text = tokio::fs::read_to_string(path).await.with_context(context)?;
+    let text = tokio::fs::read_to_string(path)
+        .await
+        .with_context(context)?;
     let parsed = pointsman_policy::endpoints::parse(&text);
     parsed.with_context(|| format!("the endpoints file {} is not usable", path.display()))
 }

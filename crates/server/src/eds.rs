@@ -104,7 +104,11 @@ impl EdsTable {
     }
 
     fn parse(&self, version_info: &str) -> Option<u64> {
-        version_info.strip_prefix(&self.process)?.strip_prefix('-')?.parse().ok()
+        version_info
+            .strip_prefix(&self.process)?
+            .strip_prefix('-')?
+            .parse()
+            .ok()
     }
 }
 
@@ -173,8 +177,12 @@ impl Stream for EdsStream {
                 None => return Poll::Ready(None),
             }
         }
-        let Some(cluster) = &stream.cluster else { return Poll::Pending };
-        let Some(next) = stream.pending.take() else { return Poll::Pending };
+        let Some(cluster) = &stream.cluster else {
+            return Poll::Pending;
+        };
+        let Some(next) = stream.pending.take() else {
+            return Poll::Pending;
+        };
         let version_info = stream.table.version_info(next.version);
         Poll::Ready(Some(Ok(response(cluster, version_info, next.endpoints))))
     }
@@ -183,7 +191,10 @@ impl Stream for EdsStream {
 impl EdsStream {
     fn requested(&mut self, request: DiscoveryRequest) {
         if let Some(error) = request.error_detail {
-            warn!(version = request.version_info, "Envoy refused endpoints: {}", error.message);
+            warn!(
+                version = request.version_info,
+                "Envoy refused endpoints: {}", error.message
+            );
         } else if let Some(version) = self.table.parse(&request.version_info) {
             self.table.envoys.send_modify(|envoys| {
                 envoys.acknowledged.insert(self.envoy, version);
@@ -210,14 +221,20 @@ fn response(
 ) -> DiscoveryResponse {
     let resource = ClusterLoadAssignment {
         cluster_name: cluster.to_owned(),
-        endpoints: vec![LocalityLbEndpoints { lb_endpoints, ..LocalityLbEndpoints::default() }],
+        endpoints: vec![LocalityLbEndpoints {
+            lb_endpoints,
+            ..LocalityLbEndpoints::default()
+        }],
         ..ClusterLoadAssignment::default()
     };
     let type_url = ClusterLoadAssignment::type_url();
     DiscoveryResponse {
         nonce: version_info.clone(),
         version_info,
-        resources: vec![Any { type_url: type_url.clone(), value: resource.encode_to_vec() }],
+        resources: vec![Any {
+            type_url: type_url.clone(),
+            value: resource.encode_to_vec(),
+        }],
         type_url,
         ..DiscoveryResponse::default()
     }
@@ -229,8 +246,13 @@ fn lb_endpoint(spec: &EndpointSpec) -> LbEndpoint {
         port_specifier: Some(PortSpecifier::PortValue(spec.address.port().into())),
         ..SocketAddress::default()
     };
-    let address = Address { address: Some(AddressKind::SocketAddress(socket)) };
-    let endpoint = Endpoint { address: Some(address), ..Endpoint::default() };
+    let address = Address {
+        address: Some(AddressKind::SocketAddress(socket)),
+    };
+    let endpoint = Endpoint {
+        address: Some(address),
+        ..Endpoint::default()
+    };
     LbEndpoint {
         host_identifier: Some(HostIdentifier::Endpoint(endpoint)),
         ..LbEndpoint::default()

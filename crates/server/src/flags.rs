@@ -201,7 +201,10 @@ impl Flags {
     pub fn warnings(matches: &ArgMatches) -> Vec<String> {
         let given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let effectless = <Accepted as clap::CommandFactory>::command();
-        let ids: Vec<_> = effectless.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+        let ids: Vec<_> = effectless
+            .get_arguments()
+            .map(|arg| arg.get_id().as_str())
+            .collect();
         ids.iter()
             .copied()
             .filter(given)
@@ -241,7 +244,9 @@ fn duration_value() -> impl TypedValueParser<Value = Duration> {
 }
 
 fn bytes_value() -> impl TypedValueParser<Value = u64> {
-    clap::builder::StringValueParser::new().try_map(|text| quantity::parse(&text))
+    // Today's pickers take a quantity with or without a trailing B.
+    clap::builder::StringValueParser::new()
+        .try_map(|text| quantity::parse(text.strip_suffix('B').unwrap_or(&text)))
 }
 
 /// Parses a command line and the warnings that it deserves.

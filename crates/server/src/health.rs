@@ -28,7 +28,9 @@ pub(crate) struct HealthService {
 impl Readiness {
     /// Not ready.
     pub(crate) fn new() -> Self {
-        Self { ready: watch::Sender::new(false) }
+        Self {
+            ready: watch::Sender::new(false),
+        }
     }
 
     /// From now on ready, or not.
@@ -61,7 +63,9 @@ impl Health for HealthService {
         let service = request.into_inner().service;
         match status_of(&service, self.readiness.is_ready()) {
             ServingStatus::ServiceUnknown => Err(Status::not_found("unknown service")),
-            status => Ok(Response::new(HealthCheckResponse { status: status.into() })),
+            status => Ok(Response::new(HealthCheckResponse {
+                status: status.into(),
+            })),
         }
     }
 
@@ -87,7 +91,9 @@ impl Health for HealthService {
         let service = request.into_inner().service;
         let changes = WatchStream::new(self.readiness.ready.subscribe());
         let statuses = changes.map(move |ready| {
-            Ok(HealthCheckResponse { status: status_of(&service, ready).into() })
+            Ok(HealthCheckResponse {
+                status: status_of(&service, ready).into(),
+            })
         });
         Ok(Response::new(Box::pin(statuses)))
     }
@@ -97,7 +103,11 @@ fn status_of(service: &str, ready: bool) -> ServingStatus {
     match service {
         LIVENESS => ServingStatus::Serving,
         known if SERVICES.contains(&known) => {
-            if ready { ServingStatus::Serving } else { ServingStatus::NotServing }
+            if ready {
+                ServingStatus::Serving
+            } else {
+                ServingStatus::NotServing
+            }
         }
         _ => ServingStatus::ServiceUnknown,
     }

@@ -14,7 +14,10 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     start_log(&flags);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return failed(&anyhow::Error::new(error).context("start the runtime")),
     };
@@ -26,14 +29,27 @@ fn main() -> ExitCode {
 
 fn start_log(flags: &flags::Flags) {
     let filter = EnvFilter::try_new(flags.log_level()).unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if flags.zap_encoder == "json" { log.json().init() } else { log.with_ansi(false).init() }
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    if flags.zap_encoder == "json" {
+        log.json().init()
+    } else {
+        log.with_ansi(false).init()
+    }
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    #[expect(clippy::print_stderr, reason = "the log may be filtered; the reason must be seen")]
+    #[expect(
+        clippy::print_stderr,
+        reason = "the log may be filtered; the reason must be seen"
+    )]
     {
         eprintln!("error: {error:#}");
     }
-    if error.is::<run::Unusable>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+    if error.is::<run::Unusable>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -5,8 +5,8 @@ use pointsman_pipeline::pool::{EndpointState, Sizes};
 use pointsman_telemetry::aggregate::PoolAggregate;
 use prometheus::core::Collector;
 use prometheus::{
-    Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
-    IntGauge, Opts, Registry, TextEncoder,
+    Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    Opts, Registry, TextEncoder,
 };
 
 /// The process's metrics.
@@ -49,32 +49,151 @@ impl Metrics {
         let pool = &["name"];
         let per_endpoint = &["name", "model_server_endpoint"];
         let metrics = Self {
-            picks: counters(r, "pointsman_picks_total", "Picks by endpoint.", &["endpoint"])?,
-            refusals: counters(r, "pointsman_refusals_total", "Requests that the pool refused, by reason.", &["reason"])?,
-            completed: counters(r, "pointsman_requests_completed_total", "Requests that ended, by how.", &["cause"])?,
-            duration: seconds_by(r, "pointsman_request_duration_seconds", "Time from the request to its end, by how it ended.", &["cause"])?,
-            first_output: seconds(r, "pointsman_request_first_output_seconds", "Time from the request to its first output; only of responses whose body is seen.")?,
-            waited: seconds(r, "pointsman_request_held_seconds", "Time that a request was held before its decision.")?,
-            prompt_tokens: counter(r, "pointsman_prompt_tokens_total", "Estimated prompt tokens of picked requests.")?,
-            predicted_cached_tokens: counter(r, "pointsman_predicted_cached_tokens_total", "Prompt tokens that picked endpoints were expected to have in cache.")?,
-            usage_tokens: counters(r, "pointsman_usage_tokens_total", "Tokens that engines reported in responses whose body is seen.", &["kind"])?,
-            served_elsewhere: counter(r, "pointsman_served_elsewhere_total", "Requests that another endpoint served than the first one picked.")?,
-            ejections: counters(r, "pointsman_endpoint_ejections_total", "Endpoints taken out of the picks and put back.", &["change"])?,
-            dropped: counters(r, "pointsman_late_facts_dropped_total", "Facts about ended requests or earlier lives of endpoints.", &["what"])?,
-            discovery_errors: counter(r, "pointsman_discovery_errors_total", "Endpoint files that could not be used; the last good set stays in force.")?,
-            in_flight: gauge(r, "pointsman_requests_in_flight", "Requests that have an endpoint and have not ended.")?,
-            held: gauge(r, "pointsman_requests_held", "Requests that wait for an endpoint.")?,
-            held_bytes: gauge(r, "pointsman_requests_held_bytes", "Body bytes of requests that wait.")?,
-            prefix_blocks: gauge(r, "pointsman_prefix_index_blocks", "Memberships in the prefix index.")?,
-            prefix_bytes: gauge(r, "pointsman_prefix_index_bytes", "Memory of the prefix index.")?,
-            ready_endpoints: gauges(r, "llm_d_epp_ready_endpoints", "Endpoints of the pool.", pool)?,
-            average_queue: gauges(r, "llm_d_epp_average_queue_size", "Mean of the engines' waiting requests.", pool)?,
-            average_running: gauges(r, "llm_d_epp_average_running_requests", "Mean of the engines' running requests.", pool)?,
-            average_kv: gauges(r, "llm_d_epp_average_kv_cache_utilization", "Mean of the engines' KV use, within 0..=1.", pool)?,
-            endpoint_queue: gauges(r, "llm_d_epp_per_endpoint_queue_size", "Waiting requests of each engine.", per_endpoint)?,
-            endpoint_in_flight: gauges(r, "pointsman_endpoint_requests_in_flight", "Our own requests at each endpoint.", per_endpoint)?,
-            endpoint_signal_age: gauges(r, "pointsman_endpoint_signal_age_seconds", "Age of each endpoint's last report.", per_endpoint)?,
-            endpoint_ejected: gauges(r, "pointsman_endpoint_ejected", "1 while an endpoint is out of the picks.", per_endpoint)?,
+            picks: counters(
+                r,
+                "pointsman_picks_total",
+                "Picks by endpoint.",
+                &["endpoint"],
+            )?,
+            refusals: counters(
+                r,
+                "pointsman_refusals_total",
+                "Requests that the pool refused, by reason.",
+                &["reason"],
+            )?,
+            completed: counters(
+                r,
+                "pointsman_requests_completed_total",
+                "Requests that ended, by how.",
+                &["cause"],
+            )?,
+            duration: seconds_by(
+                r,
+                "pointsman_request_duration_seconds",
+                "Time from the request to its end, by how it ended.",
+                &["cause"],
+            )?,
+            first_output: seconds(
+                r,
+                "pointsman_request_first_output_seconds",
+                "Time from the request to its first output; only of responses whose body is seen.",
+            )?,
+            waited: seconds(
+                r,
+                "pointsman_request_held_seconds",
+                "Time that a request was held before its decision.",
+            )?,
+            prompt_tokens: counter(
+                r,
+                "pointsman_prompt_tokens_total",
+                "Estimated prompt tokens of picked requests.",
+            )?,
+            predicted_cached_tokens: counter(
+                r,
+                "pointsman_predicted_cached_tokens_total",
+                "Prompt tokens that picked endpoints were expected to have in cache.",
+            )?,
+            usage_tokens: counters(
+                r,
+                "pointsman_usage_tokens_total",
+                "Tokens that engines reported in responses whose body is seen.",
+                &["kind"],
+            )?,
+            served_elsewhere: counter(
+                r,
+                "pointsman_served_elsewhere_total",
+                "Requests that another endpoint served than the first one picked.",
+            )?,
+            ejections: counters(
+                r,
+                "pointsman_endpoint_ejections_total",
+                "Endpoints taken out of the picks and put back.",
+                &["change"],
+            )?,
+            dropped: counters(
+                r,
+                "pointsman_late_facts_dropped_total",
+                "Facts about ended requests or earlier lives of endpoints.",
+                &["what"],
+            )?,
+            discovery_errors: counter(
+                r,
+                "pointsman_discovery_errors_total",
+                "Endpoint files that could not be used; the last good set stays in force.",
+            )?,
+            in_flight: gauge(
+                r,
+                "pointsman_requests_in_flight",
+                "Requests that have an endpoint and have not ended.",
+            )?,
+            held: gauge(
+                r,
+                "pointsman_requests_held",
+                "Requests that wait for an endpoint.",
+            )?,
+            held_bytes: gauge(
+                r,
+                "pointsman_requests_held_bytes",
+                "Body bytes of requests that wait.",
+            )?,
+            prefix_blocks: gauge(
+                r,
+                "pointsman_prefix_index_blocks",
+                "Memberships in the prefix index.",
+            )?,
+            prefix_bytes: gauge(
+                r,
+                "pointsman_prefix_index_bytes",
+                "Memory of the prefix index.",
+            )?,
+            ready_endpoints: gauges(
+                r,
+                "llm_d_epp_ready_endpoints",
+                "Endpoints of the pool.",
+                pool,
+            )?,
+            average_queue: gauges(
+                r,
+                "llm_d_epp_average_queue_size",
+                "Mean of the engines' waiting requests.",
+                pool,
+            )?,
+            average_running: gauges(
+                r,
+                "llm_d_epp_average_running_requests",
+                "Mean of the engines' running requests.",
+                pool,
+            )?,
+            average_kv: gauges(
+                r,
+                "llm_d_epp_average_kv_cache_utilization",
+                "Mean of the engines' KV use, within 0..=1.",
+                pool,
+            )?,
+            endpoint_queue: gauges(
+                r,
+                "llm_d_epp_per_endpoint_queue_size",
+                "Waiting requests of each engine.",
+                per_endpoint,
+            )?,
+            endpoint_in_flight: gauges(
+                r,
+                "pointsman_endpoint_requests_in_flight",
+                "Our own requests at each endpoint.",
+                per_endpoint,
+            )?,
+            endpoint_signal_age: gauges(
+                r,
+                "pointsman_endpoint_signal_age_seconds",
+                "Age of each endpoint's last report.",
+                per_endpoint,
+            )?,
+            endpoint_ejected: gauges(
+                r,
+                "pointsman_endpoint_ejected",
+                "1 while an endpoint is out of the picks.",
+                per_endpoint,
+            )?,
             registry,
         };
         Ok(metrics)
@@ -85,12 +204,16 @@ impl Metrics {
         match event {
             Event::Held { .. } | Event::EndpointsChanged { .. } => {}
             Event::Picked(picked) => {
-                self.picks.with_label_values(&[&picked.address.to_string()]).inc();
+                self.picks
+                    .with_label_values(&[&picked.address.to_string()])
+                    .inc();
                 self.prompt_tokens.inc_by(picked.prompt_tokens.0);
                 self.predicted_cached_tokens.inc_by(picked.cached_tokens.0);
                 self.waited.observe(picked.waited.as_secs_f64());
             }
-            Event::Refused { refusal, waited, .. } => {
+            Event::Refused {
+                refusal, waited, ..
+            } => {
                 self.refusals.with_label_values(&[refusal.reason()]).inc();
                 self.waited.observe(waited.as_secs_f64());
             }
@@ -103,10 +226,15 @@ impl Metrics {
                 self.duration.with_label_values(&[cause]).observe(seconds);
                 if let Some(usage) = completed.usage {
                     let cached = usage.cached.unwrap_or_default();
-                    let kinds =
-                        [("prompt", usage.prompt), ("output", usage.output), ("cached", cached)];
+                    let kinds = [
+                        ("prompt", usage.prompt),
+                        ("output", usage.output),
+                        ("cached", cached),
+                    ];
                     for (kind, tokens) in kinds {
-                        self.usage_tokens.with_label_values(&[kind]).inc_by(tokens.0);
+                        self.usage_tokens
+                            .with_label_values(&[kind])
+                            .inc_by(tokens.0);
                     }
                 }
             }
@@ -147,10 +275,18 @@ impl Metrics {
 
     fn read_endpoints(&self, pool: &str, endpoints: &[EndpointState]) {
         let aggregate = PoolAggregate::of(endpoints.iter().map(|endpoint| &endpoint.load));
-        self.ready_endpoints.with_label_values(&[pool]).set(endpoints.len() as f64);
-        self.average_queue.with_label_values(&[pool]).set(aggregate.waiting.mean);
-        self.average_running.with_label_values(&[pool]).set(aggregate.running.mean);
-        self.average_kv.with_label_values(&[pool]).set(aggregate.kv_usage.mean);
+        self.ready_endpoints
+            .with_label_values(&[pool])
+            .set(endpoints.len() as f64);
+        self.average_queue
+            .with_label_values(&[pool])
+            .set(aggregate.waiting.mean);
+        self.average_running
+            .with_label_values(&[pool])
+            .set(aggregate.running.mean);
+        self.average_kv
+            .with_label_values(&[pool])
+            .set(aggregate.kv_usage.mean);
         let families = [
             &self.endpoint_queue,
             &self.endpoint_in_flight,

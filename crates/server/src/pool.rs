@@ -4,6 +4,7 @@
 //! fall between an offer and its registration. Nothing is parsed, rendered or awaited inside.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,9 +13,11 @@ use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::facts::{RequestFacts, RequestId};
 use pointsman_domain::observation::{EndCause, Observation};
+use pointsman_domain::time::Timestamp;
 use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Detail, EndpointState, Input, Output, Pool, Sizes};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tracing::error;
 
 use crate::clock::Clock;
 use crate::record::Recorder;
@@ -73,7 +76,10 @@ impl PoolDoor {
         let (lives, watched) = mpsc::unbounded_channel();
         let door = Self {
             clock: Clock::start(),
-            inside: Mutex::new(Inside { pool: Pool::new(config, seed), waiting: BTreeMap::new() }),
+            inside: Mutex::new(Inside {
+                pool: Pool::new(config, seed),
+                waiting: BTreeMap::new(),
+            }),
             next_id: AtomicU64::new(1),
             explain_every,
             deadline_moved: Notify::new(),
@@ -87,15 +93,35 @@ impl PoolDoor {
     pub(crate) fn offer(self: &Arc<Self>, facts: Box<RequestFacts>) -> (Ticket, Answer) {
         let id = RequestId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let explained = self.explain_every > 0 && id.0.is_multiple_of(self.explain_every);
-        let detail = if explained { Detail::Explained } else { Detail::Brief };
-        let ticket = Ticket { door: Arc::clone(self), id, open: true };
+        let detail = if explained {
+            Detail::Explained
+        } else {
+            Detail::Brief
+        };
+        let ticket = Ticket {
+            door: Arc::clone(self),
+            id,
+            open: true,
+        };
         let mut outputs = Vec::with_capacity(2);
         let answer = {
             let mut inside = self.inside.lock();
+            let now = self.clock.now();
             let input = Input::Offer { id, facts, detail };
-            inside.pool.input(self.clock.now(), input, &mut outputs);
+            guarded(
+                &mut inside.pool,
+                now,
+                Some(id),
+                &mut outputs,
+                |pool, outputs| {
+                    pool.input(now, input, outputs);
+                },
+            );
             let own = outputs.iter().find_map(|output| match output {
-                Output::Decided { id: decided, decision } if *decided == id => Some(decision.clone()),
+                Output::Decided {
+                    id: decided,
+                    decision,
+                } if *decided == id => Some(decision.clone()),
                 _ => None,
             });
             own.map_or_else(
@@ -119,8 +145,11 @@ impl PoolDoor {
         let mut outputs = Vec::new();
         {
             let mut inside = self.inside.lock();
+            let now = self.clock.now();
             let Inside { pool, waiting } = &mut *inside;
-            pool.input(self.clock.now(), input, &mut outputs);
+            guarded(pool, now, None, &mut outputs, |pool, outputs| {
+                pool.input(now, input, outputs)
+            });
             for output in &outputs {
                 if let Output::Decided { id, decision } = output
                     && let Some(sender) = waiting.remove(id)
@@ -171,10 +200,35 @@ impl PoolDoor {
     }
 }
 
+/// Does `work` with the pool. If that panics the process lives: the pool is rebuilt from its open
+/// requests, and the offer `lost`, if it was one, gets a pick by load.
+fn guarded(
+    pool: &mut Pool,
+    now: Timestamp,
+    lost: Option<RequestId>,
+    outputs: &mut Vec<Output>,
+    work: impl FnOnce(&mut Pool, &mut Vec<Output>),
+) {
+    let mut done = Vec::new();
+    if catch_unwind(AssertUnwindSafe(|| work(pool, &mut done))).is_err() {
+        error!(
+            ?lost,
+            "the pool panicked and is rebuilt: report this with the lines before"
+        );
+        // What it said before it failed may not be true.
+        done.clear();
+        pool.recover(now, lost, &mut done);
+    }
+    outputs.append(&mut done);
+}
+
 impl Ticket {
     /// Tells the pool what was seen in the response.
     pub(crate) fn observe(&self, observation: Observation) {
-        self.door.input(Input::Observed { id: self.id, observation });
+        self.door.input(Input::Observed {
+            id: self.id,
+            observation,
+        });
     }
 
     /// Ends the request. What is dropped without this was cut.
@@ -195,3 +249,6 @@ impl Drop for Ticket {
         self.close(EndCause::Cut);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,10 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// A recorder that has seen nothing.
     pub(crate) const fn new(metrics: Metrics) -> Self {
-        Self { metrics, explained: Mutex::new(VecDeque::new()) }
+        Self {
+            metrics,
+            explained: Mutex::new(VecDeque::new()),
+        }
     }
 
     /// Takes one event.
@@ -33,8 +36,14 @@ impl Recorder {
             }
             Event::EndpointsChanged { endpoints } => info!(endpoints, "endpoints changed"),
             Event::Ejected { endpoint, out } => info!(%endpoint, out, "endpoint ejection changed"),
-            Event::Refused { request, refusal, .. } => {
-                debug!(request = request.0, reason = refusal.reason(), "request refused");
+            Event::Refused {
+                request, refusal, ..
+            } => {
+                debug!(
+                    request = request.0,
+                    reason = refusal.reason(),
+                    "request refused"
+                );
             }
             _ => {}
         }

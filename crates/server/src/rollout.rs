@@ -31,9 +31,8 @@ impl Rollout {
 
     /// Replaces the `present` set by `next`.
     pub(crate) async fn replace(&self, present: &[EndpointSpec], next: Vec<EndpointSpec>) {
-        let stays = |spec: &&EndpointSpec| {
-            next.iter().any(|other| other.identity() == spec.identity())
-        };
+        let stays =
+            |spec: &&EndpointSpec| next.iter().any(|other| other.identity() == spec.identity());
         let staying: Vec<EndpointSpec> = present.iter().filter(stays).cloned().collect();
         if staying.len() < present.len() {
             self.door.input(Input::Endpoints(staying));

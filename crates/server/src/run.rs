@@ -67,8 +67,11 @@ async fn configuration(flags: &Flags) -> Result<Compiled> {
         (None, Some(text)) => (text.clone(), "--config-text".to_owned()),
         (None, None) => (String::new(), "the built-in configuration".to_owned()),
     };
-    let attachment =
-        if flags.eds_port.is_some() { Attachment::Standalone } else { Attachment::Gateway };
+    let attachment = if flags.eds_port.is_some() {
+        Attachment::Standalone
+    } else {
+        Attachment::Gateway
+    };
     let compiled = pointsman_policy::config::parse(&text)
         .and_then(|spec| pointsman_policy::config::compile(&spec, attachment));
     // Usage errors and bad configuration both end the process with code 2.
@@ -121,7 +124,9 @@ impl Picker {
             drain_timeout: flags.drain_timeout,
         };
 
-        picker.background.spawn("expire", Arc::clone(&door).expire_in_time());
+        picker
+            .background
+            .spawn("expire", Arc::clone(&door).expire_in_time());
         let scrape = scrape_settings(&flags, &compiled);
         let port = compiled.metrics.port;
         let loops = picker.background.clone();
@@ -134,8 +139,12 @@ impl Picker {
             recorder: Arc::clone(&recorder),
             readiness: picker.readiness.clone(),
         };
-        picker.serve(&flags, admin, &compiled, Arc::clone(&eds)).await?;
-        picker.discover(&compiled, Rollout::new(door, eds), recorder).await?;
+        picker
+            .serve(&flags, admin, &compiled, Arc::clone(&eds))
+            .await?;
+        picker
+            .discover(&compiled, Rollout::new(door, eds), recorder)
+            .await?;
         picker.readiness.set(true);
         info!("ready");
         Ok(picker)
@@ -154,7 +163,10 @@ impl Picker {
         };
         let path = PathBuf::from(&discovery.path);
         // Watched before it is read, so that no change falls between the two.
-        let watched = discovery.watch.then(|| discovery::watch(&path)).transpose()?;
+        let watched = discovery
+            .watch
+            .then(|| discovery::watch(&path))
+            .transpose()?;
         let specs: Vec<EndpointSpec> = discovery::read(&path).await?;
         info!(endpoints = specs.len(), path = %path.display(), "endpoints read");
         rollout.start(specs.clone());
@@ -188,15 +200,20 @@ impl Picker {
             block_size: compiled.runtime.block_size,
         };
         let held_bytes_max = usize::try_from(flags.held_bytes_max).unwrap_or(usize::MAX);
-        let service =
-            Service::new(Arc::clone(&self.door), settings, held_bytes_max, self.streams.clone());
+        let service = Service::new(
+            Arc::clone(&self.door),
+            settings,
+            held_bytes_max,
+            self.streams.clone(),
+        );
         let message_max = usize::try_from(flags.grpc_max_recv_msg_size).unwrap_or(usize::MAX);
-        let ext_proc =
-            ExternalProcessorServer::new(service).max_decoding_message_size(message_max);
+        let ext_proc = ExternalProcessorServer::new(service).max_decoding_message_size(message_max);
 
         let mut server = Server::builder();
         if flags.secure_serving {
-            server = server.tls_config(tls::config(&flags.cert_path).await?).context("set up TLS")?;
+            server = server
+                .tls_config(tls::config(&flags.cert_path).await?)
+                .context("set up TLS")?;
         }
         let server = server
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -206,7 +223,10 @@ impl Picker {
         let listener = incoming(listen("ext_proc", flags.grpc_port).await?);
         let stop = self.stop_accepting.clone().cancelled_owned();
         self.servers.spawn("ext_proc", async move {
-            ended("ext_proc", server.serve_with_incoming_shutdown(listener, stop).await);
+            ended(
+                "ext_proc",
+                server.serve_with_incoming_shutdown(listener, stop).await,
+            );
         });
 
         let listener = incoming(listen("health", flags.grpc_health_port).await?);
@@ -241,8 +261,14 @@ impl Picker {
         tokio::time::sleep(NOTICE.min(self.drain_timeout)).await;
         self.stop_accepting.cancel();
         self.streams.close();
-        if tokio::time::timeout_at(end, self.streams.wait()).await.is_err() {
-            warn!(streams = self.streams.len(), "the drain timeout is over: cutting open streams");
+        if tokio::time::timeout_at(end, self.streams.wait())
+            .await
+            .is_err()
+        {
+            warn!(
+                streams = self.streams.len(),
+                "the drain timeout is over: cutting open streams"
+            );
         }
         self.door.input(Input::ShutDown);
         // Lets the answers to requests that waited go out.
@@ -264,7 +290,10 @@ fn ended(what: &str, result: Result<(), tonic::transport::Error>) {
 }
 
 fn scrape_settings(flags: &Flags, compiled: &Compiled) -> ScrapeSettings {
-    let interval = compiled.metrics.interval.unwrap_or(flags.refresh_metrics_interval);
+    let interval = compiled
+        .metrics
+        .interval
+        .unwrap_or(flags.refresh_metrics_interval);
     ScrapeSettings {
         interval: interval.max(SCRAPE_INTERVAL_MIN),
         timeout: SCRAPE_TIMEOUT,

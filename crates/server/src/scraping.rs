@@ -41,7 +41,12 @@ pub(crate) async fn follow(
             if let Some(port) = port {
                 address.set_port(port);
             }
-            let target = Target { id, address, phase: phase(id.slot, interval), cancel };
+            let target = Target {
+                id,
+                address,
+                phase: phase(id.slot, interval),
+                cancel,
+            };
             let (scraper, sink) = (Arc::clone(&scraper), Arc::clone(&sink));
             tasks.spawn("scrape", async move { target.scrape(&scraper, sink).await });
         }
@@ -57,7 +62,9 @@ struct Target {
 
 impl Target {
     async fn scrape(self, scraper: &Scraper, sink: Arc<dyn Sink>) {
-        scraper.run(self.id, self.address, self.phase, sink, self.cancel).await;
+        scraper
+            .run(self.id, self.address, self.phase, sink, self.cancel)
+            .await;
     }
 }
 

@@ -73,8 +73,16 @@ impl Service {
         held_bytes_max: usize,
         open: TaskTracker,
     ) -> Self {
-        let held = HeldBytes { held: AtomicUsize::new(0), max: held_bytes_max };
-        Self { door, settings, held: Arc::new(held), open }
+        let held = HeldBytes {
+            held: AtomicUsize::new(0),
+            max: held_bytes_max,
+        };
+        Self {
+            door,
+            settings,
+            held: Arc::new(held),
+            open,
+        }
     }
 }
 
@@ -96,7 +104,10 @@ impl ExternalProcessor for Service {
             input_ended: false,
             actions: Vec::new(),
             replies: VecDeque::new(),
-            held: HeldShare { all: Arc::clone(&self.held), bytes: 0 },
+            held: HeldShare {
+                all: Arc::clone(&self.held),
+                bytes: 0,
+            },
             finished: false,
             _open: self.open.token(),
         }))
@@ -169,8 +180,9 @@ impl Session {
             self.body_overdue = None;
             return false;
         }
-        let overdue =
-            self.body_overdue.get_or_insert_with(|| Box::pin(tokio::time::sleep(BODY_OVERDUE)));
+        let overdue = self
+            .body_overdue
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(BODY_OVERDUE)));
         if overdue.as_mut().poll(cx).is_pending() {
             return false;
         }

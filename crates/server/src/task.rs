@@ -15,11 +15,18 @@ pub(crate) struct Tasks {
 
 impl Tasks {
     /// Starts a task that is dropped at its next wait when the tasks are stopped.
-    pub(crate) fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
         let cancel = self.cancel.clone();
         let work = async move { cancel.run_until_cancelled(work).await.unwrap_or_default() };
         #[expect(clippy::disallowed_methods, reason = "this is the shell's task module")]
-        tokio::spawn(self.tracker.track_future(work.instrument(tracing::info_span!("task", name))));
+        tokio::spawn(
+            self.tracker
+                .track_future(work.instrument(tracing::info_span!("task", name))),
+        );
     }
 
     /// Tells all tasks to end, and waits for them.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 use http::StatusCode;
+use serde_json::json;
 
 use super::child::Child;
 use super::endpoints::Entry;
@@ -45,6 +46,17 @@ impl Engine {
         self.child.kill()?;
         self.child = spawn(&self.name, self.address, &self.arguments, &self.folder)?;
         self.ready().await
+    }
+
+    /// Makes it play these faults, written as for `pointsman engine --fault`, in the place of those
+    /// it played before.
+    pub async fn play(&self, faults: &[&str]) -> Result<()> {
+        let body = json!({ "faults": faults }).to_string();
+        let (status, answer) = pages::post(self.address, "/fault", body).await?;
+        if !status.is_success() {
+            bail!("/fault answers {status}: {}", answer.escape_ascii());
+        }
+        Ok(())
     }
 
     /// Its line in the endpoints file.

@@ -57,6 +57,7 @@ impl Envoy {
         let settings = EnvoySettings {
             sample_percent: options.sample_percent,
             body_bytes_max: options.body_bytes_max,
+            security: picker.security,
             ..EnvoySettings::new(listen, admin, picker.ext_proc, picker.eds)
         };
         let path = folder.join("envoy.json");

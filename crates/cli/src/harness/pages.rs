@@ -12,12 +12,12 @@ use crate::client::http_client;
 
 /// The answer of a GET, whatever its status.
 pub async fn get(address: SocketAddr, path: &str) -> Result<(StatusCode, Bytes)> {
-    request(address, Method::GET, path).await
+    request(address, Method::GET, path, String::new()).await
 }
 
-/// The answer of a POST without a body, whatever its status.
-pub async fn post(address: SocketAddr, path: &str) -> Result<(StatusCode, Bytes)> {
-    request(address, Method::POST, path).await
+/// The answer of a POST, whatever its status.
+pub async fn post(address: SocketAddr, path: &str, body: String) -> Result<(StatusCode, Bytes)> {
+    request(address, Method::POST, path, body).await
 }
 
 /// The JSON page at `path`; any status but 200 is an error.
@@ -30,12 +30,17 @@ pub async fn get_json(address: SocketAddr, path: &str) -> Result<serde_json::Val
         .with_context(|| format!("GET http://{address}{path} did not answer JSON"))
 }
 
-async fn request(address: SocketAddr, method: Method, path: &str) -> Result<(StatusCode, Bytes)> {
+async fn request(
+    address: SocketAddr,
+    method: Method,
+    path: &str,
+    body: String,
+) -> Result<(StatusCode, Bytes)> {
     let what = format!("{method} http://{address}{path}");
     let request = Request::builder()
         .method(method)
         .uri(format!("http://{address}{path}"))
-        .body(Full::default())?;
+        .body(Full::from(body))?;
     let exchange = async {
         let response = http_client().request(request).await?;
         let status = response.status();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::child::Child;
 use super::{binaries, pages, ports};
+use crate::envoy::PickerSecurity;
 
 /// How a picker is started.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct PickerOptions {
     pub configuration: Value,
     /// How often it reads the engines' metrics.
     pub metrics_interval: Duration,
+    /// How its `ext_proc` port is spoken to.
+    pub security: PickerSecurity,
     /// More command line.
     pub arguments: Vec<String>,
 }
@@ -46,6 +49,7 @@ impl PickerOptions {
         Self {
             configuration,
             metrics_interval: Duration::from_millis(50),
+            security: PickerSecurity::Plain,
             arguments: Vec::new(),
         }
     }
@@ -56,6 +60,8 @@ impl PickerOptions {
 pub struct PickerAddresses {
     /// `ext_proc` and gRPC health.
     pub ext_proc: SocketAddr,
+    /// How that port is spoken to.
+    pub security: PickerSecurity,
     /// gRPC health alone.
     pub health: SocketAddr,
     /// Metrics, readiness and the debug pages.
@@ -80,6 +86,7 @@ impl Picker {
     pub async fn start(options: PickerOptions, endpoints: &Path, folder: &Path) -> Result<Self> {
         let addresses = PickerAddresses {
             ext_proc: ports::free_address()?,
+            security: options.security,
             health: ports::free_address()?,
             admin: ports::free_address()?,
             eds: ports::free_address()?,
@@ -107,6 +114,11 @@ impl Picker {
     /// The newest picks, newest first, as the picker's debug page tells them.
     pub async fn picks(&self, count_max: usize) -> Result<Value> {
         pages::get_json(self.addresses.admin, &format!("/debug/picks?limit={count_max}")).await
+    }
+
+    /// Its endpoints, as its debug page tells them.
+    pub async fn endpoints(&self) -> Result<Value> {
+        pages::get_json(self.addresses.admin, "/debug/endpoints").await
     }
 
     /// The text of its metrics page.
@@ -139,10 +151,13 @@ fn spawn(options: &PickerOptions, addresses: PickerAddresses, folder: &Path) -> 
         .args(["--metrics-port", &port(addresses.admin)])
         .args(["--eds-port", &port(addresses.eds)])
         .args(["--bind-address", &addresses.ext_proc.ip().to_string()])
-        .arg("--secure-serving=false")
         .arg("--refresh-metrics-interval")
         .arg(format!("{}ms", options.metrics_interval.as_millis().max(1)))
         .args(&options.arguments);
+    // TLS is what it does when nobody says anything.
+    if options.security == PickerSecurity::Plain {
+        command.arg("--secure-serving=false");
+    }
     Child::start("picker", command, folder)
 }
 

@@ -69,9 +69,20 @@ impl Stack {
 
     /// Writes the present engines into the endpoints file and waits until Envoy heard of it.
     pub async fn publish(&mut self) -> Result<()> {
-        endpoints::write(&self.endpoints_path, &entries(&self.engines))?;
-        let addresses: Vec<SocketAddr> = self.engines.iter().map(|e| e.address).collect();
+        self.publish_entries(&entries(&self.engines)).await
+    }
+
+    /// Writes these into the endpoints file in the place of the engines, and waits until Envoy
+    /// heard of it.
+    pub async fn publish_entries(&mut self, entries: &[Entry]) -> Result<()> {
+        endpoints::write(&self.endpoints_path, entries)?;
+        let addresses: Vec<SocketAddr> = entries.iter().map(|entry| entry.address).collect();
         self.envoy.knows(&addresses).await
+    }
+
+    /// The endpoints file that the picker watches.
+    pub fn endpoints_path(&self) -> &Path {
+        &self.endpoints_path
     }
 
     /// The name of the engine at `address`, which is written `ip:port`.

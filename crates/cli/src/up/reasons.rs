@@ -27,23 +27,18 @@ struct Part {
     weight: f64,
 }
 
-/// The picks that tell most: those with the widest lead of the winner, no two of them with the same
-/// winner as long as there are others.
-pub(super) fn samples(mut picks: Vec<Pick>, count: usize) -> Vec<Pick> {
-    picks.retain(|pick| pick.contest().is_some());
+/// Up to three picks that differ much: the one with the widest lead of the winner, the closest one
+/// and the one in the middle. Picks that a coin decided tell nothing and are left out.
+pub(super) fn samples(mut picks: Vec<Pick>) -> Vec<Pick> {
+    picks.retain(|pick| pick.lead() >= LEAD_MIN);
     picks.sort_by(|one, other| other.lead().total_cmp(&one.lead()));
-    let mut samples: Vec<Pick> = Vec::new();
-    let mut rest = Vec::new();
-    for pick in picks {
-        if samples.iter().any(|sample| sample.endpoint == pick.endpoint) {
-            rest.push(pick);
-        } else {
-            samples.push(pick);
-        }
-    }
-    samples.extend(rest);
-    samples.truncate(count);
-    samples
+    let last = picks.len().saturating_sub(1);
+    let mut places = vec![0, last / 2, last];
+    places.dedup();
+    places
+        .into_iter()
+        .filter_map(|place| picks.get(place).cloned())
+        .collect()
 }
 
 impl Pick {
@@ -108,6 +103,9 @@ fn requests(count: u64) -> String {
     }
 }
 
+/// Points by which a winner must lead for its pick to be worth a look.
+const LEAD_MIN: f64 = 0.01;
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -141,25 +139,26 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_leads_are_shown_and_no_engine_twice_while_there_are_others() {
-        let contest = |request, winner: &str, loser: &str, prefix| {
-            let scores = [candidate(loser, 0.0, 1.0), candidate(winner, prefix, 1.0)];
-            pick(request, winner, &scores)
+    fn the_widest_the_middle_and_the_closest_lead_are_shown() {
+        let contest = |request, prefix| {
+            let scores = [candidate("b", 0.0, 1.0), candidate("a", prefix, 1.0)];
+            pick(request, "a", &scores)
         };
-        let picks = vec![
-            contest(1, "a", "b", 0.1),
-            contest(2, "a", "b", 0.9),
-            contest(3, "a", "b", 0.8),
-            contest(4, "b", "a", 0.2),
+        let mut picks = vec![
+            contest(1, 0.5),
+            contest(2, 0.0),
+            contest(3, 0.1),
+            contest(4, 0.9),
             pick(5, "a", &[candidate("a", 1.0, 1.0)]),
             pick(6, "a", &[]),
         ];
-        let requests = |count| -> Vec<u64> {
-            samples(picks.clone(), count).iter().map(|pick| pick.request).collect()
+        let shown = |picks: &[Pick]| -> Vec<u64> {
+            samples(picks.to_vec()).iter().map(|pick| pick.request).collect()
         };
-        assert_eq!(requests(2), [2, 4]);
-        assert_eq!(requests(3), [2, 4, 3]);
-        assert_eq!(requests(9), [2, 4, 3, 1]);
+        assert_eq!(shown(&picks), [4, 1, 3]);
+        picks.truncate(1);
+        assert_eq!(shown(&picks), [1]);
+        assert!(shown(&[]).is_empty());
     }
 
     #[test]

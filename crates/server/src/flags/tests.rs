@@ -51,7 +51,10 @@ fn every_flag_of_todays_pickers_parses() {
         "--config-file=picker.yaml",
         "--allow-experimental-plugins",
     ]);
-    assert_eq!((flags.grpc_port, flags.grpc_health_port, flags.metrics_port), (9102, 9103, 9190));
+    assert_eq!(
+        (flags.grpc_port, flags.grpc_health_port, flags.metrics_port),
+        (9102, 9103, 9190)
+    );
     assert_eq!(flags.drain_timeout, Duration::from_secs(5));
     assert_eq!(flags.grpc_max_recv_msg_size, 10 << 20);
     assert!(!flags.secure_serving);
@@ -59,7 +62,13 @@ fn every_flag_of_todays_pickers_parses() {
     let unneeded = |flag: &str| warnings.iter().any(|warning| warning.contains(flag));
     assert!(unneeded("--pool-name ") && unneeded("--tracing ") && unneeded("--lora-info-metric "));
     assert!(!unneeded("--secure-serving") && !unneeded("--cert-path"));
-    assert_eq!(warnings.iter().filter(|warning| warning.contains("engineConfigs")).count(), 5);
+    assert_eq!(
+        warnings
+            .iter()
+            .filter(|warning| warning.contains("engineConfigs"))
+            .count(),
+        5
+    );
 }
 
 #[test]
@@ -72,7 +81,10 @@ fn an_unknown_flag_is_a_usage_error_that_names_it() {
 #[test]
 fn defaults_are_those_that_manifests_rely_on() {
     let (flags, warnings) = parsed(&[]);
-    assert_eq!((flags.grpc_port, flags.grpc_health_port, flags.metrics_port), (9002, 9003, 9090));
+    assert_eq!(
+        (flags.grpc_port, flags.grpc_health_port, flags.metrics_port),
+        (9002, 9003, 9090)
+    );
     assert_eq!(flags.eds_port, None);
     assert!(flags.secure_serving);
     assert_eq!(flags.body_bytes_max, 32 << 20);

@@ -137,6 +137,13 @@ impl TestPool {
         outputs
     }
 
+    pub(super) fn recover(&mut self, lost: Option<u64>) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        self.pool
+            .recover(self.now, lost.map(RequestId), &mut outputs);
+        outputs
+    }
+
     pub(super) fn at_millis(&mut self, millis: u64) -> &mut Self {
         self.now = Timestamp::from_millis(millis);
         self

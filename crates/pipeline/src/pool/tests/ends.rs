@@ -127,3 +127,20 @@ fn another_configuration_takes_effect_with_the_next_request() {
     let slots: Vec<_> = (0..4).map(|id| pool.pick(id, chat(&[1])).slot).collect();
     assert_eq!(slots, [0, 1, 2, 0]);
 }
+
+#[test]
+fn after_a_panic_open_requests_still_count_and_the_lost_offer_goes_by_load() {
+    let mut pool = pool_of(2);
+    let busy = pool.pick(1, chat(&[1]));
+    let outputs = pool.recover(Some(2));
+    let decided = decisions(&outputs);
+    let [(RequestId(2), Decision::Picked(pick))] = &decided[..] else {
+        panic!("{outputs:?}")
+    };
+    assert_ne!(pick.destinations[0].endpoint, busy);
+    assert_eq!(pool.pool.sizes().in_flight, 2);
+    assert_eq!(pool.pool.endpoints(pool.now)[busy.index()].own.requests, 1);
+    assert!(matches!(events(&pool.end(1))[..], [Event::Completed(_)]));
+    assert!(matches!(events(&pool.end(2))[..], [Event::Completed(_)]));
+    assert_eq!(pool.pool.sizes().in_flight, 0);
+}

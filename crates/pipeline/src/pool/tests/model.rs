@@ -19,6 +19,7 @@ enum Step {
     Refused(u32, u32),
     Restart(u32, u32, u8),
     Wait(u64),
+    Recover,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -34,6 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (slot.clone(), generation.clone()).prop_map(|(s, g)| Step::Refused(s, g)),
         1 => (slot, generation, any::<u8>()).prop_map(|(s, g, t)| Step::Restart(s, g, t)),
         1 => (0u64..30).prop_map(Step::Wait),
+        1 => Just(Step::Recover),
     ]
 }
 
@@ -134,6 +136,7 @@ fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> 
             pool.now = pool.now.plus(Duration::from_millis(millis));
             pool.input(Input::Expire)
         }
+        Step::Recover => pool.recover(None),
     }
 }
 

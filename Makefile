@@ -1,0 +1,29 @@
+# The commands of this repository. Their logic lives in `cargo xtask`.
+
+# For what is built or fetched once, also across checkouts. Removing it costs time and nothing else.
+export POINTSMAN_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pointsman
+export CARGO_TARGET_DIR ?= $(POINTSMAN_CACHE)/target
+
+BUILD := cargo build --profile=ci --workspace --bins
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check generate format
+
+help: ## Print this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Run engines, the picker and Envoy here and show where requests go and why.
+	$(BUILD)
+	$(CARGO_TARGET_DIR)/ci/pointsman up
+
+test: ## Run every check, then the tests with a real Envoy.
+	cargo xtask test
+
+check: ## Run every check that needs no other program.
+	cargo xtask check
+
+generate: ## Write the generated files.
+	cargo xtask generate
+
+format: ## Format all code.
+	cargo fmt --all

@@ -1,0 +1,55 @@
+//! Reads values out of a metrics page.
+
+use anyhow::{Result, ensure};
+
+/// The sum of the samples of `name` that have all these labels. A family without samples is 0, as
+/// one with labels has none before its first event; a family that the page does not know at all and
+/// that has no labels asked for is still 0, so tests compare with values that must have been seen.
+pub fn sum(page: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
+    page.lines()
+        .filter_map(|line| sample(line, name, labels))
+        .sum()
+}
+
+/// Checks that the sum is `expected`, for waits.
+pub fn expect(page: &str, name: &str, labels: &[(&str, &str)], expected: f64) -> Result<()> {
+    let found = sum(page, name, labels);
+    ensure!(
+        (found - expected).abs() < f64::EPSILON,
+        "{name}{labels:?} is {found} and should be {expected}"
+    );
+    Ok(())
+}
+
+fn sample(line: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    let rest = line.strip_prefix(name)?;
+    let (own, value) = match rest.strip_prefix('{') {
+        Some(rest) => rest.split_once('}')?,
+        None => ("", rest.strip_prefix(' ')?),
+    };
+    let has = |(label, value): &(&str, &str)| own.contains(&format!("{label}=\"{value}\""));
+    if labels.iter().all(has) {
+        value.trim().parse().ok()
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# TYPE picks counter\n\
+        picks{endpoint=\"a\",pool=\"x\"} 3\n\
+        picks{endpoint=\"b\",pool=\"x\"} 4\n\
+        picks_total 9\n";
+
+    #[test]
+    fn samples_are_chosen_by_their_whole_name_and_their_labels() {
+        assert_eq!(sum(PAGE, "picks", &[]).to_string(), "7");
+        assert_eq!(sum(PAGE, "picks", &[("endpoint", "b")]).to_string(), "4");
+        assert_eq!(sum(PAGE, "picks_total", &[]).to_string(), "9");
+        assert_eq!(sum(PAGE, "pick", &[]).to_string(), "0");
+        assert!(expect(PAGE, "picks", &[("pool", "y")], 7.0).is_err());
+    }
+}
