@@ -164,7 +164,9 @@ mod tests {
 
     #[test]
     fn an_error_is_shown_with_every_cause() {
-        let error = anyhow::anyhow!("the root").context("the middle").context("the top");
+        let error = anyhow::anyhow!("the root")
+            .context("the middle")
+            .context("the top");
         assert_eq!(
             describe(&error),
             "error: the top\n  caused by: the middle\n  caused by: the root"

@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn a_cached_binary_is_found_whichever_python_made_the_folder() {
         let cache = tempfile::tempdir().unwrap();
-        let site = cache
-            .path()
-            .join(format!("envoy-{VERSION}/lib/python3.99/site-packages/envoy/_bin"));
+        let site = cache.path().join(format!(
+            "envoy-{VERSION}/lib/python3.99/site-packages/envoy/_bin"
+        ));
         fs::create_dir_all(&site).unwrap();
         fs::write(site.join("envoy"), "binary").unwrap();
         let found = ensure_in(cache.path(), OsStr::new("/nonexistent/python3")).unwrap();
@@ -161,6 +161,9 @@ mod tests {
         )
         .unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("try again") && text.contains("no room"), "{text}");
+        assert!(
+            text.contains("try again") && text.contains("no room"),
+            "{text}"
+        );
     }
 }

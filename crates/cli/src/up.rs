@@ -99,7 +99,9 @@ impl RunFolder {
     fn keep(&self, error: anyhow::Error) -> anyhow::Error {
         self.is_kept.set(true);
         let path = self.path.display();
-        error.context(format!("the demo failed; configurations and logs are in {path}"))
+        error.context(format!(
+            "the demo failed; configurations and logs are in {path}"
+        ))
     }
 }
 

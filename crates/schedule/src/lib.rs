@@ -10,8 +10,8 @@
 //! Invariants: a score is within `0..=1`; a picker returns candidates only, each at most once; the
 //! same candidates, profile and random numbers give the same order.
 //!
-//! To add a scorer: one file in `scorer/`, one line in its registry, one arm in `policy`, one row in
-//! `docs/plugins.md`.
+//! To add a scorer: one file in `scorer/`, one line in its registry, one arm and
+//! one row of parameters in `policy`, from which `docs/configuration.md` is generated.
 
 pub mod candidate;
 pub mod picker;

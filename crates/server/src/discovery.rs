@@ -10,7 +10,7 @@ use pointsman_domain::endpoint::EndpointSpec;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
-use crate::metrics::Metrics;
+use crate::record::Recorder;
 use crate::rollout::Rollout;
 
 /// Reads the file once; an error here ends the start.
@@ -57,7 +57,7 @@ pub(crate) async fn follow(
     changed: Arc<Notify>,
     mut present: Vec<EndpointSpec>,
     rollout: Rollout,
-    metrics: Arc<crate::record::Recorder>,
+    recorder: Arc<Recorder>,
 ) {
     loop {
         changed.notified().await;
@@ -69,7 +69,7 @@ pub(crate) async fn follow(
                 present = specs;
             }
             Err(error) => {
-                Metrics::discovery_failed(&metrics.metrics);
+                recorder.metrics.discovery_failed();
                 warn!("{error:#}; the last good set of endpoints stays in force");
             }
         }

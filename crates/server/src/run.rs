@@ -72,10 +72,8 @@ async fn configuration(flags: &Flags) -> Result<Compiled> {
     } else {
         Attachment::Gateway
     };
-    let compiled = pointsman_policy::config::parse(&text)
-        .and_then(|spec| pointsman_policy::config::compile(&spec, attachment));
-    // Usage errors and bad configuration both end the process with code 2.
-    compiled.map_err(|problems| anyhow::Error::new(Unusable { from, problems }))
+    pointsman_policy::config::load(&text, attachment)
+        .map_err(|problems| anyhow::Error::new(Unusable { from, problems }))
 }
 
 /// A configuration that cannot be used, with everything that is wrong with it.

@@ -65,6 +65,10 @@ impl Difference<'_> {
 fn generate(workspace: &Workspace) -> Result<Files> {
     let mut files = Files::new();
     messages(workspace, &mut files)?;
+    files.insert(
+        PathBuf::from("docs/configuration.md"),
+        pointsman_policy::reference::markdown(),
+    );
     Ok(files)
 }
 

@@ -40,7 +40,7 @@ pub(super) fn engines() -> Value {
             }],
         },
         "typed_extension_protocol_options": http_protocol_options(json!({
-            "explicit_http_config": { "http_protocol_options": { "enable_trailers": true } },
+            "http_protocol_options": { "enable_trailers": true },
         })),
     })
 }
@@ -70,64 +70,78 @@ fn override_host() -> Value {
 /// The picker. A request fails open only while this cluster has no healthy host, so its health is
 /// asked often, one miss is enough, and an unhealthy host is never used.
 pub(super) fn picker(settings: &EnvoySettings) -> Value {
-    let mut picker = http2_cluster(PICKER, settings.ext_proc);
-    picker["health_checks"] = json!([{
-        "timeout": "1s",
-        "interval": "0.2s",
-        "no_traffic_interval": "0.2s",
-        "unhealthy_interval": "0.2s",
-        "interval_jitter": "0s",
-        "unhealthy_threshold": 1,
-        "healthy_threshold": 1,
-        "grpc_health_check": { "service_name": EXT_PROC_SERVICE },
-    }]);
-    picker["common_lb_config"] = json!({ "healthy_panic_threshold": { "value": 0.0 } });
-    if settings.security == PickerSecurity::UnverifiedTls {
-        picker["transport_socket"] = json!({
+    json!({
+        "name": PICKER,
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "circuit_breakers": circuit_breakers(),
+        "load_assignment": load_assignment(PICKER, settings.ext_proc),
+        "typed_extension_protocol_options": http_protocol_options(http2()),
+        "transport_socket": transport_socket(settings.security),
+        "common_lb_config": { "healthy_panic_threshold": { "value": 0.0 } },
+        "health_checks": [{
+            "timeout": "1s",
+            "interval": "0.2s",
+            "no_traffic_interval": "0.2s",
+            "unhealthy_interval": "0.2s",
+            "unhealthy_threshold": 1,
+            "healthy_threshold": 1,
+            "grpc_health_check": { "service_name": EXT_PROC_SERVICE },
+        }],
+    })
+}
+
+/// The picker's EDS port.
+pub(super) fn xds(settings: &EnvoySettings) -> Value {
+    json!({
+        "name": XDS,
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "load_assignment": load_assignment(XDS, settings.eds),
+        "typed_extension_protocol_options": http_protocol_options(http2()),
+    })
+}
+
+fn load_assignment(cluster: &str, address: SocketAddr) -> Value {
+    json!({
+        "cluster_name": cluster,
+        "endpoints": [{
+            "lb_endpoints": [{ "endpoint": { "address": socket_address(address) } }],
+        }],
+    })
+}
+
+fn http_protocol_options(explicit_http_config: Value) -> Value {
+    json!({
+        "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+            "@type": type_url("extensions.upstreams.http.v3.HttpProtocolOptions"),
+            "explicit_http_config": explicit_http_config,
+        },
+    })
+}
+
+/// HTTP/2 with windows for large bodies. Keepalives notice a peer that is gone without a word.
+fn http2() -> Value {
+    json!({
+        "http2_protocol_options": {
+            "initial_stream_window_size": 1 << 20,
+            "initial_connection_window_size": 8 << 20,
+            "connection_keepalive": { "interval": "5s", "timeout": "5s" },
+        },
+    })
+}
+
+fn transport_socket(security: PickerSecurity) -> Value {
+    match security {
+        PickerSecurity::Plain => Value::Null,
+        PickerSecurity::UnverifiedTls => json!({
             "name": "envoy.transport_sockets.tls",
             "typed_config": {
                 "@type": type_url("extensions.transport_sockets.tls.v3.UpstreamTlsContext"),
                 "common_tls_context": { "alpn_protocols": ["h2"] },
             },
-        });
+        }),
     }
-    picker
-}
-
-/// The picker's EDS port. Keepalives notice a picker that is gone without a word.
-pub(super) fn xds(settings: &EnvoySettings) -> Value {
-    http2_cluster(XDS, settings.eds)
-}
-
-fn http2_cluster(name: &str, address: SocketAddr) -> Value {
-    json!({
-        "name": name,
-        "type": "STATIC",
-        "connect_timeout": "1s",
-        "circuit_breakers": circuit_breakers(),
-        "load_assignment": {
-            "cluster_name": name,
-            "endpoints": [{
-                "lb_endpoints": [{ "endpoint": { "address": socket_address(address) } }],
-            }],
-        },
-        "typed_extension_protocol_options": http_protocol_options(json!({
-            "explicit_http_config": {
-                "http2_protocol_options": {
-                    "initial_stream_window_size": 1 << 20,
-                    "initial_connection_window_size": 8 << 20,
-                    "connection_keepalive": { "interval": "5s", "timeout": "2s" },
-                },
-            },
-        })),
-    })
-}
-
-fn http_protocol_options(mut options: Value) -> Value {
-    options["@type"] = json!(type_url(
-        "extensions.upstreams.http.v3.HttpProtocolOptions"
-    ));
-    json!({ "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": options })
 }
 
 /// Admission is the picker's task, so Envoy's own limits are only a last resort.

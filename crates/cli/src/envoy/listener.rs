@@ -47,7 +47,7 @@ fn connection_manager(settings: &EnvoySettings) -> Value {
             "virtual_hosts": [{
                 "name": "inference",
                 "domains": ["*"],
-                "routes": [sampled_route(settings), route(settings)],
+                "routes": [sampled_route(settings), remaining_route(settings)],
             }],
         },
         "access_log": [error_log()],
@@ -116,28 +116,32 @@ fn processing_mode(response_body_mode: &str) -> Value {
 /// A random share of requests takes this route, on which the picker sees the response's body too.
 /// A route is the only way: Envoy ignores `mode_override` as soon as one side is duplex.
 fn sampled_route(settings: &EnvoySettings) -> Value {
-    let mut sampled = route(settings);
-    sampled["name"] = json!("sampled");
-    sampled["match"]["runtime_fraction"] = json!({
+    let fraction = json!({
         "runtime_key": "pointsman.sample",
         "default_value": {
             "numerator": sample_parts(settings.sample_percent),
             "denominator": "MILLION",
         },
     });
-    sampled["typed_per_filter_config"] = json!({
+    let filters = json!({
         (EXT_PROC): {
             "@type": type_url("extensions.filters.http.ext_proc.v3.ExtProcPerRoute"),
             "overrides": { "processing_mode": processing_mode("STREAMED") },
         },
     });
-    sampled
+    let matched = json!({ "prefix": "/", "runtime_fraction": fraction });
+    route(settings, "sampled", &matched, &filters)
 }
 
-fn route(settings: &EnvoySettings) -> Value {
+fn remaining_route(settings: &EnvoySettings) -> Value {
+    route(settings, "remaining", &json!({ "prefix": "/" }), &json!({}))
+}
+
+fn route(settings: &EnvoySettings, name: &str, matched: &Value, filters: &Value) -> Value {
     json!({
-        "name": "rest",
-        "match": { "prefix": "/" },
+        "name": name,
+        "match": matched,
+        "typed_per_filter_config": filters,
         // The engine is not told what the picker chose.
         "request_headers_to_remove": [DESTINATION],
         "request_body_buffer_limit": settings.body_bytes_max.saturating_add(BODY_SLACK_BYTES),

@@ -102,34 +102,45 @@ impl Envoy {
     /// The value of one of Envoy's counters or gauges; 0 while it does not exist.
     pub async fn statistic(&self, name: &str) -> Result<u64> {
         let page = pages::get_json(self.admin, "/stats?format=json").await?;
-        let found = page["stats"].as_array().and_then(|statistics| {
-            statistics
-                .iter()
-                .find(|statistic| statistic["name"] == name)
-        });
-        Ok(found.and_then(|found| found["value"].as_u64()).unwrap_or(0))
+        let found = array(&page, "/stats")
+            .into_iter()
+            .find(|statistic| text(statistic, "/name") == name);
+        Ok(found
+            .and_then(|statistic| statistic.pointer("/value").and_then(Value::as_u64))
+            .unwrap_or(0))
     }
 }
 
 /// The addresses of a cluster's hosts that Envoy would use, sorted.
 fn healthy_hosts(clusters: &Value, cluster: &str) -> Vec<String> {
-    let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let mut hosts: Vec<String> = array(&clusters["cluster_statuses"])
-        .iter()
-        .filter(|status| status["name"] == cluster)
-        .flat_map(|status| array(&status["host_statuses"]))
-        .filter(|host| host["health_status"]["eds_health_status"] == "HEALTHY")
+    let mut hosts: Vec<String> = array(clusters, "/cluster_statuses")
+        .into_iter()
+        .filter(|status| text(status, "/name") == cluster)
+        .flat_map(|status| array(status, "/host_statuses"))
+        .filter(|host| text(host, "/health_status/eds_health_status") == "HEALTHY")
         .map(|host| {
-            let address = &host["address"]["socket_address"];
+            let port = host.pointer("/address/socket_address/port_value");
             format!(
                 "{}:{}",
-                address["address"].as_str().unwrap_or_default(),
-                address["port_value"]
+                text(host, "/address/socket_address/address"),
+                port.and_then(Value::as_u64).unwrap_or(0)
             )
         })
         .collect();
     hosts.sort();
     hosts
+}
+
+fn array<'a>(value: &'a Value, pointer: &str) -> Vec<&'a Value> {
+    let found = value.pointer(pointer).and_then(Value::as_array);
+    found.map_or_else(Vec::new, |values| values.iter().collect())
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 const READY_WAIT_MAX: Duration = Duration::from_secs(20);

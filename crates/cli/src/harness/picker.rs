@@ -92,8 +92,11 @@ impl Picker {
             eds: ports::free_address()?,
         };
         let configuration = with_discovery(options.configuration.clone(), endpoints)?;
-        fs::write(configuration_path(folder), serde_yaml::to_string(&configuration)?)
-            .context("cannot write the picker's configuration")?;
+        fs::write(
+            configuration_path(folder),
+            serde_yaml::to_string(&configuration)?,
+        )
+        .context("cannot write the picker's configuration")?;
         let mut picker = Self {
             child: spawn(&options, addresses, folder)?,
             addresses,
@@ -113,7 +116,11 @@ impl Picker {
 
     /// The newest picks, newest first, as the picker's debug page tells them.
     pub async fn picks(&self, count_max: usize) -> Result<Value> {
-        pages::get_json(self.addresses.admin, &format!("/debug/picks?limit={count_max}")).await
+        pages::get_json(
+            self.addresses.admin,
+            &format!("/debug/picks?limit={count_max}"),
+        )
+        .await
     }
 
     /// Its endpoints, as its debug page tells them.
@@ -170,24 +177,26 @@ fn with_discovery(fields: Value, endpoints: &Path) -> Result<Value> {
     let Value::Object(mut fields) = fields else {
         bail!("the picker's configuration is not an object");
     };
-    let discovery = json!({
+    let mut plugins = vec![json!({
         "type": "file-discovery",
         "parameters": { "path": endpoints, "watchFile": true },
-    });
-    let mut document = json!({
-        "apiVersion": "llm-d.ai/v1alpha1",
-        "kind": "EndpointPickerConfig",
-        "plugins": [discovery],
-        "dataLayer": { "discovery": { "pluginRef": "file-discovery" } },
-    });
-    let given = fields.remove("plugins").unwrap_or_else(|| json!([]));
-    if let (Some(plugins), Value::Array(given)) = (document["plugins"].as_array_mut(), given) {
+    })];
+    if let Some(Value::Array(given)) = fields.remove("plugins") {
         plugins.extend(given);
     }
-    if let Some(document) = document.as_object_mut() {
-        document.extend(fields);
+    let data_layer = fields.entry("dataLayer").or_insert_with(|| json!({}));
+    if let Some(data_layer) = data_layer.as_object_mut() {
+        let discovery = json!({ "pluginRef": "file-discovery" });
+        data_layer.insert("discovery".to_owned(), discovery);
     }
-    Ok(document)
+    for (name, value) in [
+        ("apiVersion", json!("llm-d.ai/v1alpha1")),
+        ("kind", json!("EndpointPickerConfig")),
+        ("plugins", Value::Array(plugins)),
+    ] {
+        fields.insert(name.to_owned(), value);
+    }
+    Ok(Value::Object(fields))
 }
 
 const READY_WAIT_MAX: Duration = Duration::from_secs(20);
@@ -199,7 +208,8 @@ mod tests {
     #[test]
     fn discovery_is_added_to_the_given_plugins() {
         let round_robin = PickerOptions::round_robin().configuration;
-        let document = with_discovery(round_robin.clone(), Path::new("/run/endpoints.yaml")).unwrap();
+        let document =
+            with_discovery(round_robin.clone(), Path::new("/run/endpoints.yaml")).unwrap();
         let types: Vec<_> = document["plugins"]
             .as_array()
             .unwrap()
@@ -207,10 +217,28 @@ mod tests {
             .map(|plugin| plugin["type"].as_str().unwrap())
             .collect();
         assert_eq!(types, ["file-discovery", "round-robin-picker"]);
-        assert_eq!(document["schedulingProfiles"], round_robin["schedulingProfiles"]);
+        assert_eq!(
+            document["schedulingProfiles"],
+            round_robin["schedulingProfiles"]
+        );
         assert_eq!(
             document["plugins"][0]["parameters"]["path"],
             "/run/endpoints.yaml"
+        );
+        assert_eq!(
+            document["dataLayer"]["discovery"]["pluginRef"],
+            "file-discovery"
+        );
+    }
+
+    #[test]
+    fn the_rest_of_a_given_data_layer_stays() {
+        let fields = json!({ "dataLayer": { "injectDefaults": false } });
+        let document = with_discovery(fields, Path::new("/run/endpoints.yaml")).unwrap();
+        assert_eq!(document["dataLayer"]["injectDefaults"], false);
+        assert_eq!(
+            document["dataLayer"]["discovery"]["pluginRef"],
+            "file-discovery"
         );
     }
 }

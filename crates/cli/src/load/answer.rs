@@ -33,7 +33,9 @@ impl AnswerReader {
             self.line(line.trim_ascii_end(), after)?;
         }
         if self.pending.len().max(self.text.len()) > ANSWER_BYTES_MAX {
-            return Err(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes"));
+            return Err(format!(
+                "the answer is longer than {ANSWER_BYTES_MAX} bytes"
+            ));
         }
         Ok(())
     }
@@ -139,9 +141,13 @@ mod tests {
     fn the_role_alone_is_not_the_first_content() {
         let mut reader = AnswerReader::default();
         let (role, rest) = STREAM.split_once("\n\n").unwrap();
-        reader.feed(role.as_bytes(), Duration::from_millis(1)).unwrap();
+        reader
+            .feed(role.as_bytes(), Duration::from_millis(1))
+            .unwrap();
         reader.feed(b"\n\n", Duration::from_millis(1)).unwrap();
-        reader.feed(rest.as_bytes(), Duration::from_millis(7)).unwrap();
+        reader
+            .feed(rest.as_bytes(), Duration::from_millis(7))
+            .unwrap();
         let answer = reader.finish().unwrap();
         assert_eq!(answer.first_content_after, Duration::from_millis(7));
     }
@@ -151,7 +157,9 @@ mod tests {
         let mark = STREAM.find("[DONE]").unwrap();
         for end in [0, 20, STREAM.len() / 2, mark] {
             let mut reader = AnswerReader::default();
-            reader.feed(&STREAM.as_bytes()[..end], Duration::ZERO).unwrap();
+            reader
+                .feed(&STREAM.as_bytes()[..end], Duration::ZERO)
+                .unwrap();
             assert!(reader.finish().is_err(), "cut at {end}");
         }
     }

@@ -108,9 +108,11 @@ async fn every_planned_message_is_sent_once_and_its_answer_is_measured() {
     let server = Server::start(stream).await;
     let sessions = sessions();
     let mut most = 0;
-    let outcomes = run(&sessions, &server.options(), |progress| most = progress.finished)
-        .await
-        .unwrap();
+    let outcomes = run(&sessions, &server.options(), |progress| {
+        most = progress.finished
+    })
+    .await
+    .unwrap();
     assert_eq!(outcomes.len(), turns(&sessions));
     assert_eq!(most, outcomes.len());
     for outcome in &outcomes {

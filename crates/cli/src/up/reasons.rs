@@ -153,7 +153,10 @@ mod tests {
             pick(6, "a", &[]),
         ];
         let shown = |picks: &[Pick]| -> Vec<u64> {
-            samples(picks.to_vec()).iter().map(|pick| pick.request).collect()
+            samples(picks.to_vec())
+                .iter()
+                .map(|pick| pick.request)
+                .collect()
         };
         assert_eq!(shown(&picks), [4, 1, 3]);
         picks.truncate(1);

@@ -24,9 +24,15 @@ impl Report {
         };
         row("requests", |run| run.requests.to_string());
         row("failed", |run| run.failed().to_string());
-        row("TTFT p50, model ms", |run| format!("{:.0}", run.ttft_p50_ms));
-        row("TTFT p95, model ms", |run| format!("{:.0}", run.ttft_p95_ms));
-        row("TTFT p99, model ms", |run| format!("{:.0}", run.ttft_p99_ms));
+        row("TTFT p50, model ms", |run| {
+            format!("{:.0}", run.ttft_p50_ms)
+        });
+        row("TTFT p95, model ms", |run| {
+            format!("{:.0}", run.ttft_p95_ms)
+        });
+        row("TTFT p99, model ms", |run| {
+            format!("{:.0}", run.ttft_p99_ms)
+        });
         row("prompt tokens from cache", |run| {
             format!("{:.1} %", 100.0 * run.cached_share())
         });
@@ -73,7 +79,10 @@ impl Report {
 
     /// What the demo promises and did not hold, if anything.
     pub(super) fn broken_promise(&self) -> Option<String> {
-        let (theirs, ours) = (self.round_robin.cached_share(), self.pointsman.cached_share());
+        let (theirs, ours) = (
+            self.round_robin.cached_share(),
+            self.pointsman.cached_share(),
+        );
         if self.failed() > 0 {
             Some(format!("{} requests failed", self.failed()))
         } else if self.round_robin.requests == 0 || self.pointsman.requests == 0 {

@@ -57,7 +57,10 @@ impl Summary {
     }
 
     /// Share of the prompt tokens of all answers that came from an engine's cache.
-    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^52")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "token counts stay far below 2^52"
+    )]
     pub(super) fn cached_share(&self) -> f64 {
         if self.prompt_tokens == 0 {
             return 0.0;

@@ -36,7 +36,10 @@ fn a_longer_run_begins_as_a_shorter_one_does() {
 #[test]
 fn chats_start_at_the_mean_rate_and_at_random_moments() {
     let sessions = plan(&workload(), 7, HOUR);
-    let starts: Vec<f64> = sessions.iter().map(|s| s.turns[0].at.as_secs_f64()).collect();
+    let starts: Vec<f64> = sessions
+        .iter()
+        .map(|s| s.turns[0].at.as_secs_f64())
+        .collect();
     assert!(starts.is_sorted());
     let mean = starts.len() as f64 / HOUR.as_secs_f64();
     assert!((mean - 10.0).abs() < 0.3, "{mean} a second");
@@ -57,10 +60,16 @@ fn popularity_falls_as_the_law_of_zipf_says() {
     let sessions = plan(&workload, 7, HOUR);
     let total = 1.0 + 1.0 / 2.0 + 1.0 / 3.0 + 1.0 / 4.0;
     for index in 0..4 {
-        let count = sessions.iter().filter(|s| s.system_prompt_index == index).count();
+        let count = sessions
+            .iter()
+            .filter(|s| s.system_prompt_index == index)
+            .count();
         let share = count as f64 / sessions.len() as f64;
         let expected = 1.0 / (index as f64 + 1.0) / total;
-        assert!((share - expected).abs() < 0.01, "{index}: {share}, {expected} expected");
+        assert!(
+            (share - expected).abs() < 0.01,
+            "{index}: {share}, {expected} expected"
+        );
     }
 }
 
@@ -72,11 +81,20 @@ fn every_drawn_figure_is_within_its_range_and_messages_follow_each_other() {
     };
     for session in plan(&workload, 7, 10 * MINUTE) {
         assert!(session.turns.len() <= workload.turns.max as usize);
-        assert_eq!(session.system_prompt.len(), 4 * workload.system_prompts.tokens as usize);
+        assert_eq!(
+            session.system_prompt.len(),
+            4 * workload.system_prompts.tokens as usize
+        );
         for turn in &session.turns {
             assert!(turn.at < 10 * MINUTE);
-            assert!(contains(workload.user_tokens, turn.message.len() as u128 / 4));
-            assert!(contains(workload.answer_tokens, u128::from(turn.answer_tokens)));
+            assert!(contains(
+                workload.user_tokens,
+                turn.message.len() as u128 / 4
+            ));
+            assert!(contains(
+                workload.answer_tokens,
+                u128::from(turn.answer_tokens)
+            ));
         }
         for pair in session.turns.windows(2) {
             let gap = pair[1].at - pair[0].at;
@@ -104,8 +122,13 @@ fn a_wrong_file_is_refused_and_the_field_is_named() {
         format!("{error:#}")
     };
     assert!(with("turn_gap_ms", "turn_gap").contains("turn_gap"));
-    assert!(with("sessions_per_second: ", "sessions_per_second: -").contains("sessions_per_second"));
-    assert!(with("sessions_per_second: ", "sessions_per_second: .nan #").contains("sessions_per_second"));
+    assert!(
+        with("sessions_per_second: ", "sessions_per_second: -").contains("sessions_per_second")
+    );
+    assert!(
+        with("sessions_per_second: ", "sessions_per_second: .nan #")
+            .contains("sessions_per_second")
+    );
     assert!(with("turns: { min: ", "turns: { min: 9").contains("turns"));
     assert!(with("count: ", "count: 0 #").contains("system_prompts.count"));
 }

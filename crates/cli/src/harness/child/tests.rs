@@ -42,7 +42,10 @@ async fn a_child_that_is_never_ready_is_reported_with_what_was_missing() {
 async fn a_dropped_child_is_gone_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let note = folder.path().join("grandchild");
-    let script = format!("sleep 600 & echo $! > {}.new && mv {0}.new {0}; wait", note.display());
+    let script = format!(
+        "sleep 600 & echo $! > {}.new && mv {0}.new {0}; wait",
+        note.display()
+    );
     let mut child = shell(&script, folder.path());
     child
         .ready(WAIT_MAX, async || Ok(fs::metadata(&note).map(drop)?))
@@ -81,7 +84,10 @@ async fn a_child_that_obeys_is_stopped_with_its_own_status() {
 async fn a_child_that_does_not_obey_is_killed_and_that_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let note = folder.path().join("deaf");
-    let script = format!("trap '' TERM; echo > {}; while :; do sleep 0.01; done", note.display());
+    let script = format!(
+        "trap '' TERM; echo > {}; while :; do sleep 0.01; done",
+        note.display()
+    );
     let mut child = shell(&script, folder.path());
     child
         .ready(WAIT_MAX, async || Ok(fs::metadata(&note).map(drop)?))

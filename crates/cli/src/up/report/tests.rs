@@ -29,7 +29,12 @@ fn the_table_shows_every_figure_of_both_runs() {
     let rows: Vec<Vec<&str>> = table
         .lines()
         .filter(|line| line.chars().any(char::is_alphanumeric))
-        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .map(|line| {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
         .collect();
     assert_eq!(
         rows,

@@ -1,0 +1,16 @@
+//! The whole system on this machine: real Envoy, real picker, engine stand-ins, real clients.
+
+mod local {
+    mod answering;
+    mod bodies;
+    mod discovery;
+    mod draining;
+    mod failing;
+    mod gateways;
+    mod health;
+    mod holding;
+    mod leaving;
+    mod rejecting;
+    mod starting;
+    mod steering;
+}

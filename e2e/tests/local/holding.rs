@@ -1,0 +1,88 @@
+//! Pools without endpoints.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use pointsman_cli::harness::engine::Engine;
+use pointsman_cli::harness::picker::PickerOptions;
+use pointsman_cli::harness::stack::StackOptions;
+use pointsman_e2e::case::{Case, quick};
+use pointsman_e2e::chat::{self, Chat, Form};
+use pointsman_e2e::client::{Client, Protocol, Reply};
+use pointsman_e2e::{exposition, wait};
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_that_takes_two_seconds_does_not_break_the_request() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(holding("60s")).await.unwrap();
+    let mut requests = JoinSet::new();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        for form in [Form::Plain, Form::Stream] {
+            let client = Client::new(stack.address(), protocol);
+            requests.spawn(async move { client.chat(&Chat::new("Are you there?", 8), form).await });
+        }
+    }
+    let held = async || {
+        let page = stack.picker.metrics().await?;
+        exposition::expect(&page, "pointsman_requests_held", &[], 4.0)
+    };
+    wait::until("all requests are held", Duration::from_secs(5), held).await.unwrap();
+    // The two seconds of the promise.
+    sleep(Duration::from_secs(2)).await;
+    assert!(requests.try_join_next().is_none(), "nothing is answered without an endpoint");
+
+    let engine = Engine::start("engine-late", &[], case.folder()).await.unwrap();
+    stack.engines.push(engine);
+    stack.publish().await.unwrap();
+    for answer in requests.join_all().await {
+        assert_eq!(answer.unwrap().engine, "engine-late");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_held_for_too_long_is_refused_with_503_and_the_reason() {
+    let case = Case::begin().await.unwrap();
+    let stack = case.stack(holding("500ms")).await.unwrap();
+    let client = Client::new(stack.address(), Protocol::Http1);
+    let sent = Instant::now();
+    let reply = client.post(chat::PATH, Chat::new("Hello?", 1).body(Form::Plain)).await.unwrap();
+    assert!(sent.elapsed() >= Duration::from_millis(500), "after {:?}", sent.elapsed());
+    assert_no_endpoints(&reply);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_flow_control_an_empty_pool_refuses_at_once() {
+    let case = Case::begin().await.unwrap();
+    let stack = case.stack(quick(0)).await.unwrap();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let client = Client::new(stack.address(), protocol);
+        let sent = Instant::now();
+        let body = Chat::new("Hello?", 1).body(Form::Plain);
+        let reply = client.post(chat::PATH, body).await.unwrap();
+        assert!(sent.elapsed() < Duration::from_secs(2), "after {:?}", sent.elapsed());
+        assert_no_endpoints(&reply);
+        assert_no_endpoints(&client.get("/v1/models").await.unwrap());
+    }
+}
+
+/// A setup without engines in which requests wait for so long.
+fn holding(wait: &str) -> StackOptions {
+    StackOptions {
+        picker: PickerOptions::with_configuration(json!({
+            "featureGates": ["flowControl"],
+            "flowControl": { "noEndpointRequestTTL": wait },
+        })),
+        ..quick(0)
+    }
+}
+
+fn assert_no_endpoints(reply: &Reply) {
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    let reason = reply.header("x-llm-d-request-dropped-reason");
+    assert_eq!(reason, Some("rejected-no-endpoints"));
+    let error = reply.json().expect("a JSON error")["error"].clone();
+    assert_eq!(error["code"], "rejected-no-endpoints");
+}
