@@ -1,6 +1,6 @@
 //! Start, serve, drain.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -185,13 +185,7 @@ impl Picker {
         compiled: &Compiled,
         eds: Arc<EdsTable>,
     ) -> Result<()> {
-        let listen = async |what: &str, port: u16| {
-            let address = SocketAddr::new(flags.bind_address, port);
-            let bound = TcpListener::bind(address).await;
-            let listener = bound.with_context(|| format!("listen on {address} for {what}"))?;
-            info!(address = %listener.local_addr()?, "serving {what}");
-            anyhow::Ok(listener)
-        };
+        let listen = async |what, port| listen(flags.bind_address, port, what).await;
         let health = || HealthServer::new(HealthService::new(self.readiness.clone()));
         let settings = Settings {
             body_bytes_max: usize::try_from(flags.body_bytes_max).unwrap_or(usize::MAX),
@@ -216,6 +210,8 @@ impl Picker {
         let server = server
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
             .add_service(ext_proc)
             .add_service(health());
         let listener = incoming(listen("ext_proc", flags.grpc_port).await?);
@@ -277,6 +273,22 @@ impl Picker {
     }
 }
 
+async fn listen(ip: IpAddr, port: u16, what: &str) -> Result<TcpListener> {
+    let mut bound = TcpListener::bind((ip, port)).await;
+    // `::` takes both families, where there are both.
+    if bound.is_err() && ip == Ipv6Addr::UNSPECIFIED {
+        bound = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await;
+    }
+    let listener = bound.with_context(|| {
+        format!(
+            "listen on {} for {what}: choose another port or --bind-address",
+            SocketAddr::new(ip, port)
+        )
+    })?;
+    info!(address = %listener.local_addr()?, "serving {what}");
+    Ok(listener)
+}
+
 fn incoming(listener: TcpListener) -> TcpIncoming {
     TcpIncoming::from(listener).with_nodelay(Some(true))
 }
@@ -309,6 +321,9 @@ fn seed() -> u64 {
 /// A whole prompt of ordinary size fits in flight on one stream, and many on one connection.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
+/// A gateway that vanished without a word must not hold reservations for ever.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time that gateways get to notice that we are not ready any more.
 const NOTICE: Duration = Duration::from_secs(1);
 const SCRAPE_INTERVAL_MIN: Duration = Duration::from_millis(5);

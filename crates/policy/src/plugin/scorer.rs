@@ -49,8 +49,9 @@ pub(crate) static ACTIVE_REQUEST: Built = Built {
 };
 
 pub(crate) static OWN_INFLIGHT: Built = Built {
-    about: "Prefers endpoints with fewer requests in flight, on a scale that does not depend on \
-            the others: `h / (h + requests)`. Our own; not known to llm-d.",
+    about: "Prefers endpoints with fewer requests in flight, our own and those of others by the \
+            last report: `(h + least) / (h + requests)`, where `least` is the fewest of any \
+            candidate. Our own; not known to llm-d.",
     parameters: &[&HALF_SCORE_REQUESTS],
     read: own_inflight,
 };
@@ -168,5 +169,5 @@ static HALF_SCORE_REQUESTS: Parameter<Number> = Parameter {
         default: 4.0,
         range: NumberRange::Above(0.0),
     },
-    about: "Requests in flight `h` at which the score is 0.5.",
+    about: "Requests in flight `h` at which the score is 0.5 while another candidate is idle.",
 };

@@ -6,16 +6,18 @@ use pointsman_domain::units::Unit;
 use super::{Score, each};
 use crate::candidate::Candidate;
 
-/// Prefers endpoints with fewer requests in flight, on a scale that does not depend on the others:
-/// `h / (h + requests)`, so 1.0 when idle and 0.5 at `half_score_requests`.
+/// Prefers endpoints with fewer requests in flight: `(h + least) / (h + requests)`, where `least` is
+/// the fewest that any candidate has. So 1.0 for the least loaded candidate, and 0.5 at
+/// `half_score_requests` while another one is idle.
 ///
 /// Counts our own requests, which no report can be late about, and those of others by the last
-/// report. The curve is steep where one more request matters and flat where an endpoint is busy
-/// anyway, so cache affinity holds while the holder is lightly loaded and gives way when it is not;
-/// `active-request-scorer`, being relative, sends the second request away from any holder.
+/// report. While load is low one more request costs little, so cache affinity holds as long as the
+/// holder is lightly loaded; `active-request-scorer` sends the second request away from any holder.
+/// While load is high only the ratio counts, so whatever another scorer is worth, it buys a bounded
+/// imbalance: at weight 4, a prefix worth 3 holds up to `4 * least + 3 * h` requests, not more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OwnInflight {
-    /// Requests in flight at which the score is 0.5; above zero.
+    /// `h`: requests in flight at which the score is 0.5 while another candidate is idle; above zero.
     pub half_score_requests: f64,
 }
 
@@ -29,9 +31,17 @@ impl Default for OwnInflight {
 
 impl Score for OwnInflight {
     fn score(&self, _: &RequestFacts, candidates: &[Candidate], scores: &mut [Unit]) {
+        let least = candidates
+            .iter()
+            .map(Candidate::requests)
+            .min()
+            .unwrap_or(0);
         let half = self.half_score_requests;
         each(candidates, scores, |candidate| {
-            Unit::ratio(half, half + f64::from(candidate.requests()))
+            Unit::ratio(
+                half + f64::from(least),
+                half + f64::from(candidate.requests()),
+            )
         });
     }
 }

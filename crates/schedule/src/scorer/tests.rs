@@ -142,6 +142,19 @@ fn own_requests_and_those_of_others_halve_the_score_at_the_half_point() {
 }
 
 #[test]
+fn under_high_load_the_ratio_to_the_least_loaded_is_what_counts() {
+    let scorer = own_inflight::OwnInflight::default();
+    assert_eq!(
+        scores(&scorer, &request(0), &[own(96), own(196)]),
+        [1.0, 0.5]
+    );
+    assert_eq!(
+        scores(&scorer, &request(0), &[own(96), own(96)]),
+        [1.0, 1.0]
+    );
+}
+
+#[test]
 fn a_request_just_dispatched_lowers_the_score_at_once() {
     let scorer = own_inflight::OwnInflight::default();
     let scores = scores(&scorer, &request(0), &[own(0), own(1)]);

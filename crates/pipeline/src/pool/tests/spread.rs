@@ -53,6 +53,13 @@ fn sixty_four_prompts_with_one_prefix_give_no_endpoint_more_than_sixteen() {
 }
 
 #[test]
+fn a_prefix_buys_a_bounded_imbalance_also_under_high_load() {
+    let mut pool = pool_of(2);
+    let picks = picks_per_endpoint(&mut pool, (0..3000).map(sharing));
+    assert!(picks.iter().all(|&n| n >= 1000), "{picks:?}");
+}
+
+#[test]
 fn a_growing_conversation_stays_on_its_endpoint_while_load_allows() {
     let mut pool = pool_of(4);
     let mut turns: Vec<u64> = (0..20).collect();
