@@ -4,7 +4,8 @@
 export POINTSMAN_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pointsman
 export CARGO_TARGET_DIR ?= $(POINTSMAN_CACHE)/target
 
-BUILD := cargo build --profile=ci --workspace --bins
+# As `cargo xtask test` builds them, so that the two share all they compile.
+BUILD := cargo build --profile=ci --workspace --bins '--test=*'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check generate format

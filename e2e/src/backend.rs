@@ -111,7 +111,10 @@ async fn answer(
         });
     }
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        http::HeaderValue::from_static("application/json"),
+    );
     if let Ok(name) = name.parse() {
         headers.insert(ENGINE, name);
     }

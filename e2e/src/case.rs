@@ -3,18 +3,22 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use pointsman_cli::envoy_binary;
+use pointsman_cli::harness::engine::Engine;
 use pointsman_cli::harness::envoy::EnvoyOptions;
 use pointsman_cli::harness::picker::PickerOptions;
 use pointsman_cli::harness::stack::{Stack, StackOptions};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::client::{Client, Protocol};
 
 /// One test's place. Make it before anything that runs in it, so that it is dropped after it.
 #[derive(Debug)]
 pub struct Case {
-    folder: Option<TempDir>,
+    folder: TempDir,
     _turn: SemaphorePermit<'static>,
 }
 
@@ -24,14 +28,14 @@ impl Case {
         let turn = TURNS.acquire().await.context("the turns are closed")?;
         tokio::task::spawn_blocking(envoy_binary::ensure).await??;
         Ok(Self {
-            folder: Some(tempfile::tempdir().context("cannot make a folder for the test")?),
+            folder: tempfile::tempdir().context("cannot make a folder for the test")?,
             _turn: turn,
         })
     }
 
     /// Where configurations and logs go.
     pub fn folder(&self) -> &Path {
-        self.folder.as_ref().map_or(Path::new("."), TempDir::path)
+        self.folder.path()
     }
 
     /// Starts a complete setup.
@@ -42,12 +46,14 @@ impl Case {
 
 impl Drop for Case {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            return;
-        }
-        if let Some(folder) = self.folder.take() {
-            let path = folder.keep();
-            eprintln!("the test's folder is kept: {}\n{}", path.display(), log_ends(&path));
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            let path = self.folder.path();
+            eprintln!(
+                "the test's folder is kept: {}\n{}",
+                path.display(),
+                log_ends(path)
+            );
         }
     }
 }
@@ -56,10 +62,7 @@ impl Drop for Case {
 pub fn quick(engines: usize) -> StackOptions {
     StackOptions {
         engines,
-        engine_arguments: arguments(&[
-            "--decode-step-ms=2",
-            "--prefill-tokens-per-second=200000",
-        ]),
+        engine_arguments: arguments(&["--decode-step-ms=2", "--prefill-tokens-per-second=200000"]),
         picker: PickerOptions::default_profile(),
         envoy: EnvoyOptions::default(),
     }
@@ -71,6 +74,15 @@ pub fn slow(engines: usize) -> StackOptions {
         engine_arguments: arguments(&["--decode-step-ms=20"]),
         ..quick(engines)
     }
+}
+
+/// Lets an engine play these faults from now on, and no others.
+pub async fn set_faults(engine: &Engine, faults: &[&str]) -> Result<()> {
+    let client = Client::new(engine.address, Protocol::Http1);
+    let body = json!({ "faults": faults }).to_string();
+    let reply = client.post("/fault", body).await?;
+    ensure!(reply.status.is_success(), "{reply:?}");
+    Ok(())
 }
 
 /// A command line of these words.
@@ -93,7 +105,10 @@ fn log_ends(folder: &Path) -> String {
         let content = String::from_utf8_lossy(&content);
         let lines: Vec<&str> = content.lines().collect();
         text.push_str(&format!("--- the end of {}\n", log.display()));
-        for line in lines.iter().skip(lines.len().saturating_sub(LOG_LINES_SHOWN)) {
+        for line in lines
+            .iter()
+            .skip(lines.len().saturating_sub(LOG_LINES_SHOWN))
+        {
             text.push_str(&format!("{line}\n"));
         }
     }

@@ -51,7 +51,8 @@ impl Chat {
 
     /// The user goes on.
     pub fn say(&mut self, text: &str) {
-        self.messages.push(json!({ "role": "user", "content": text }));
+        self.messages
+            .push(json!({ "role": "user", "content": text }));
     }
 
     /// An answer becomes part of the conversation.
@@ -95,7 +96,10 @@ impl Answer {
             value.with_context(|| format!("the usage has no {place}: {usage}"))
         };
         Ok(Self {
-            engine: reply.header(ENGINE).context("no engine says it answered")?.to_owned(),
+            engine: reply
+                .header(ENGINE)
+                .context("no engine says it answered")?
+                .to_owned(),
             text,
             prompt_tokens: count("/prompt_tokens")?,
             cached_tokens: count("/prompt_tokens_details/cached_tokens")?,
@@ -120,7 +124,9 @@ fn events(stream: &[u8]) -> Result<(String, Value)> {
     };
     let (mut text, mut usage) = (String::new(), Value::Null);
     for event in stream.split_terminator("\n\n") {
-        let data = event.strip_prefix("data: ").with_context(|| format!("no event: {event}"))?;
+        let data = event
+            .strip_prefix("data: ")
+            .with_context(|| format!("no event: {event}"))?;
         let chunk: Value = serde_json::from_str(data)?;
         let content = chunk.pointer("/choices/0/delta/content");
         text.push_str(content.and_then(Value::as_str).unwrap_or_default());

@@ -8,8 +8,8 @@ use pointsman_proto::ext_proc::external_processor_client::ExternalProcessorClien
 use pointsman_proto::ext_proc::processing_request::Request;
 use pointsman_proto::ext_proc::processing_response::Response;
 use pointsman_proto::ext_proc::{
-    BodySendMode, HeaderMap, HeaderMutation, HeaderValue, HttpBody, HttpHeaders,
-    ProcessingRequest, ProcessingResponse, ProtocolConfiguration,
+    BodySendMode, HeaderMap, HeaderMutation, HeaderValue, HttpBody, HttpHeaders, ProcessingRequest,
+    ProcessingResponse, ProtocolConfiguration,
 };
 use pointsman_proto::health::HealthCheckRequest;
 use pointsman_proto::health::health_check_response::ServingStatus;
@@ -24,7 +24,8 @@ use crate::wait;
 /// One `ext_proc` stream. Dropping it resets the stream.
 #[derive(Debug)]
 pub struct Exchange {
-    outgoing: mpsc::Sender<ProcessingRequest>,
+    /// `None` once the gateway's side has ended.
+    outgoing: Option<mpsc::Sender<ProcessingRequest>>,
     incoming: Streaming<ProcessingResponse>,
     config: Option<ProtocolConfiguration>,
 }
@@ -59,7 +60,7 @@ impl Exchange {
             send_body_without_waiting_for_header_response: false,
         });
         Ok(Self {
-            outgoing,
+            outgoing: Some(outgoing),
             incoming,
             config,
         })
@@ -72,7 +73,16 @@ impl Exchange {
             request: Some(request),
             ..ProcessingRequest::default()
         };
-        self.outgoing.send(message).await.context("the stream is closed")
+        let outgoing = self
+            .outgoing
+            .as_ref()
+            .context("the gateway's side has ended")?;
+        outgoing.send(message).await.context("the stream is closed")
+    }
+
+    /// Ends the gateway's side; answers still come.
+    pub fn end_input(&mut self) {
+        self.outgoing = None;
     }
 
     /// Waits for the next answer.
@@ -126,7 +136,10 @@ pub fn header_mutation(reply: &ProcessingResponse) -> Result<HeaderMutation> {
 
 /// The value that an answer gives to the header `name`.
 pub fn header_set(mutation: &HeaderMutation, name: &str) -> Option<String> {
-    let mut headers = mutation.set_headers.iter().filter_map(|set| set.header.as_ref());
+    let mut headers = mutation
+        .set_headers
+        .iter()
+        .filter_map(|set| set.header.as_ref());
     let header = headers.find(|header| header.key == name)?;
     Some(String::from_utf8_lossy(&header.raw_value).into_owned())
 }

@@ -15,4 +15,5 @@ pub mod chat;
 pub mod client;
 pub mod exposition;
 pub mod gateway;
+pub mod traffic;
 pub mod wait;

@@ -1,5 +1,6 @@
 //! The whole system on this machine: real Envoy, real picker, engine stand-ins, real clients.
 
+#[cfg(test)]
 mod local {
     mod answering;
     mod bodies;

@@ -149,7 +149,7 @@ fn percent(text: &str) -> Result<f64, String> {
 const EXAMPLES: &str = "Examples:
   pointsman up                             compare round robin with the picker in about a minute
   DEMO_SECONDS=5 KEEP=1 pointsman up       a short run, then leave it running to try it by hand
-  pointsman engine --port 8000             one engine stand-in
+  pointsman engine --listen 127.0.0.1:8000 one engine stand-in
   pointsman envoy-config > envoy.json      then: envoy -c envoy.json
   pointsman completion bash > /etc/bash_completion.d/pointsman";
 

@@ -94,6 +94,7 @@ const SUBSET_NAMESPACE: &str = "envoy.lb.subset_hint";
 const DESTINATION: &str = "x-gateway-destination-endpoint";
 const DESTINATION_SERVED: &str = "x-gateway-destination-endpoint-served";
 const DESTINATION_SUBSET: &str = "x-gateway-destination-endpoint-subset";
+const SENT_ONCE: &str = "x-pointsman-sent-once";
 
 fn socket_address(address: SocketAddr) -> Value {
     json!({

@@ -33,6 +33,7 @@ pub enum Direction {
 pub struct Route {
     destinations: String,
     remove_headers: Vec<String>,
+    is_sent_once: bool,
 }
 
 /// Whether a body piece is the last one.
@@ -73,19 +74,29 @@ impl Route {
         Self {
             destinations,
             remove_headers,
+            is_sent_once: false,
+        }
+    }
+
+    /// The same route, with the wish that the gateway does not send the request again when it fails.
+    pub fn sent_once(self) -> Self {
+        Self {
+            is_sent_once: true,
+            ..self
         }
     }
 
     /// The same value as the header, for gateways that read it from metadata.
     fn metadata(&self) -> Struct {
-        let destination = Value {
-            kind: Some(Kind::StringValue(self.destinations.clone())),
-        };
-        let balancer = Value {
-            kind: Some(Kind::StructValue(Struct {
-                fields: [(DESTINATION_HEADER.to_owned(), destination)].into(),
-            })),
-        };
+        let value = |kind| Value { kind: Some(kind) };
+        let destinations = value(Kind::StringValue(self.destinations.clone()));
+        let mut fields = vec![(DESTINATION_HEADER.to_owned(), destinations)];
+        if self.is_sent_once {
+            fields.push((SENT_ONCE_KEY.to_owned(), value(Kind::BoolValue(true))));
+        }
+        let balancer = value(Kind::StructValue(Struct {
+            fields: fields.into_iter().collect(),
+        }));
         Struct {
             fields: [(BALANCER_NAMESPACE.to_owned(), balancer)].into(),
         }
@@ -273,6 +284,9 @@ fn set(name: &str, raw_value: Bytes) -> HeaderValueOption {
 
 /// Where the destination goes, as a header and as a key of metadata.
 pub const DESTINATION_HEADER: &str = "x-gateway-destination-endpoint";
+
+/// The key of metadata under which our Envoy is asked not to send a request again.
+pub const SENT_ONCE_KEY: &str = "x-pointsman-sent-once";
 
 #[cfg(test)]
 mod tests;

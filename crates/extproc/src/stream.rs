@@ -16,7 +16,7 @@ use pointsman_proto::ext_proc::processing_request::Request;
 use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
 
 use crate::metadata;
-use crate::modes::Modes;
+use crate::modes::{Modes, RequestPlan};
 use crate::refusal::{self, Answer, Cause};
 use crate::reply;
 use request_phase::RequestPhase;
@@ -220,6 +220,14 @@ impl Stream {
             EndCause::Cut
         };
         self.end(cause, actions);
+    }
+
+    /// Whether the gateway goes on unharmed if we end the stream now: the request is on its way, and
+    /// the response's body does not come here, or comes as a copy of what the gateway keeps.
+    pub fn can_be_left(&self) -> bool {
+        let request_is_complete =
+            self.modes.request_plan() == RequestPlan::End || self.response.has_begun();
+        self.request.is_routed() && request_is_complete && self.mode() != ObservationMode::Full
     }
 
     /// Bytes of body that are held now.

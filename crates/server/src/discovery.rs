@@ -59,19 +59,27 @@ pub(crate) async fn follow(
     rollout: Rollout,
     recorder: Arc<Recorder>,
 ) {
+    let mut failure = None;
     loop {
         changed.notified().await;
-        match read(&path).await {
-            Ok(specs) if specs == present => {}
-            Ok(specs) => {
-                info!(endpoints = specs.len(), "the endpoints file changed");
-                rollout.replace(&present, specs.clone()).await;
-                present = specs;
-            }
+        let specs = match read(&path).await {
+            Ok(specs) => specs,
             Err(error) => {
-                recorder.metrics.discovery_failed();
-                warn!("{error:#}; the last good set of endpoints stays in force");
+                let text = format!("{error:#}");
+                // Told once: any other file in the folder wakes us too, and our own log may be one.
+                if failure.as_ref() != Some(&text) {
+                    recorder.metrics.discovery_failed();
+                    warn!("{text}; the last good set of endpoints stays in force");
+                    failure = Some(text);
+                }
+                continue;
             }
+        };
+        failure = None;
+        if specs != present {
+            info!(endpoints = specs.len(), "the endpoints file changed");
+            rollout.replace(&present, specs.clone()).await;
+            present = specs;
         }
     }
 }

@@ -96,8 +96,11 @@ struct Picker {
     readiness: Readiness,
     streams: TaskTracker,
     background: Tasks,
+    /// The ext_proc server, which ends by itself once it stops accepting and its streams are done.
+    gateways: Tasks,
     servers: Tasks,
     stop_accepting: CancellationToken,
+    leave: CancellationToken,
     drain_timeout: Duration,
 }
 
@@ -117,8 +120,10 @@ impl Picker {
             readiness: Readiness::new(),
             streams: TaskTracker::new(),
             background: Tasks::default(),
+            gateways: Tasks::default(),
             servers: Tasks::default(),
             stop_accepting: CancellationToken::new(),
+            leave: CancellationToken::new(),
             drain_timeout: flags.drain_timeout,
         };
 
@@ -197,6 +202,7 @@ impl Picker {
             settings,
             held_bytes_max,
             self.streams.clone(),
+            self.leave.clone(),
         );
         let message_max = usize::try_from(flags.grpc_max_recv_msg_size).unwrap_or(usize::MAX);
         let ext_proc = ExternalProcessorServer::new(service).max_decoding_message_size(message_max);
@@ -216,7 +222,7 @@ impl Picker {
             .add_service(health());
         let listener = incoming(listen("ext_proc", flags.grpc_port).await?);
         let stop = self.stop_accepting.clone().cancelled_owned();
-        self.servers.spawn("ext_proc", async move {
+        self.gateways.spawn("ext_proc", async move {
             ended(
                 "ext_proc",
                 server.serve_with_incoming_shutdown(listener, stop).await,
@@ -248,7 +254,8 @@ impl Picker {
     }
 
     /// Readiness down first, so that gateways look elsewhere; then no new connections; open streams
-    /// finish in the drain timeout, and who still waits for an endpoint is told no.
+    /// finish in the drain timeout. What is left then goes on without us where the gateway can, and
+    /// who still waits for an endpoint is told no.
     async fn drain(self) {
         self.readiness.set(false);
         let end = tokio::time::Instant::now() + self.drain_timeout;
@@ -261,13 +268,15 @@ impl Picker {
         {
             warn!(
                 streams = self.streams.len(),
-                "the drain timeout is over: cutting open streams"
+                "the drain timeout is over: leaving open streams"
             );
         }
+        self.leave.cancel();
         self.door.input(Input::ShutDown);
-        // Lets the answers to requests that waited go out.
-        let _cut = tokio::time::timeout(NOTICE, self.streams.wait()).await;
+        // Lets the last answers go out.
+        let _cut = tokio::time::timeout(NOTICE, self.gateways.finished()).await;
         self.background.stop().await;
+        self.gateways.stop().await;
         self.servers.stop().await;
         info!("stopped");
     }

@@ -18,6 +18,7 @@ use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
 use tokio_stream::Stream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::{Request, Response, Status, Streaming};
@@ -31,6 +32,7 @@ pub(crate) struct Service {
     settings: Settings,
     held: Arc<HeldBytes>,
     open: TaskTracker,
+    leave: CancellationToken,
 }
 
 /// Body bytes that all sessions hold, against the process's limit.
@@ -55,6 +57,8 @@ pub(crate) struct Session {
     replies: VecDeque<ProcessingResponse>,
     held: HeldShare,
     finished: bool,
+    /// Ready when the process ends and waits no longer.
+    leave: Pin<Box<WaitForCancellationFutureOwned>>,
     _open: TaskTrackerToken,
 }
 
@@ -66,12 +70,13 @@ struct HeldShare {
 }
 
 impl Service {
-    /// A service for one pool. `open` counts its streams.
+    /// A service for one pool. `open` counts its streams; at `leave` those end that can without harm.
     pub(crate) fn new(
         door: Arc<PoolDoor>,
         settings: Settings,
         held_bytes_max: usize,
         open: TaskTracker,
+        leave: CancellationToken,
     ) -> Self {
         let held = HeldBytes {
             held: AtomicUsize::new(0),
@@ -82,6 +87,7 @@ impl Service {
             settings,
             held: Arc::new(held),
             open,
+            leave,
         }
     }
 }
@@ -109,6 +115,7 @@ impl ExternalProcessor for Service {
                 bytes: 0,
             },
             finished: false,
+            leave: Box::pin(self.leave.clone().cancelled_owned()),
             _open: self.open.token(),
         }))
     }
@@ -157,6 +164,10 @@ impl Stream for Session {
                     continue;
                 }
                 Poll::Pending => {}
+            }
+            if session.machine.can_be_left() && session.leave.as_mut().poll(cx).is_ready() {
+                session.closed();
+                continue;
             }
             if !session.poll_body_overdue(cx) {
                 return Poll::Pending;
@@ -239,6 +250,16 @@ impl Session {
             self.act();
         }
         self.held.set(self.machine.held_bytes());
+    }
+}
+
+impl Drop for Session {
+    /// A reset takes the stream away without another poll. What that end means is for the machine to
+    /// say, as Envoy ends a complete response in this way too.
+    fn drop(&mut self) {
+        if !self.finished {
+            self.closed();
+        }
     }
 }
 

@@ -29,10 +29,15 @@ impl Tasks {
         );
     }
 
+    /// Waits for all tasks to end by themselves.
+    pub(crate) async fn finished(&self) {
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+
     /// Tells all tasks to end, and waits for them.
     pub(crate) async fn stop(&self) {
         self.cancel.cancel();
-        self.tracker.close();
-        self.tracker.wait().await;
+        self.finished().await;
     }
 }

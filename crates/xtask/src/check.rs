@@ -6,18 +6,22 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 
 use crate::workspace::{Workspace, run};
-use crate::{deny, generate, layers};
+use crate::{deny, generate, layers, references};
 
 /// Everything that needs no other program. The quick steps come first.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     cargo(workspace, "format", &["fmt", "--all", "--check"])?;
     step("layers", "cargo xtask layers", || layers::run(workspace))?;
+    step("references", "cargo xtask references", || {
+        references::run(workspace)
+    })?;
     step("generated files", "cargo xtask generate --check", || {
         generate::check(workspace)
     })?;
     step("deny", "cargo xtask deny", || deny::run_checks(workspace))?;
     cargo(workspace, "clippy", &CLIPPY)?;
-    cargo(workspace, "tests and doc tests", &TESTS)?;
+    cargo(workspace, "tests", &TESTS)?;
+    cargo(workspace, "doc tests", &DOC_TESTS)?;
     cargo(workspace, "documentation", &DOCUMENTATION)
 }
 
@@ -44,7 +48,7 @@ fn cargo(workspace: &Workspace, name: &str, arguments: &[&str]) -> Result<()> {
 fn step(name: &str, repeat: &str, action: impl FnOnce() -> Result<()>) -> Result<()> {
     eprintln!("== {name}: {repeat}");
     let started = Instant::now();
-    action().with_context(|| format!("{name} failed; repeat it with: {repeat}"))?;
+    action().with_context(|| format!("{name} failed; repeat it with `{repeat}`"))?;
     eprintln!("== {name}: {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
 }
@@ -60,15 +64,14 @@ const CLIPPY: [&str; 8] = [
     "warnings",
 ];
 
-const TESTS: [&str; 4] = [
-    "test",
-    "--profile=ci",
-    "--workspace",
-    "--exclude=pointsman-e2e",
-];
+// All calls select the whole workspace and some tests, so that they agree on the features of each
+// dependency: a call for one package, or without tests, would compile many of them once more.
+const TESTS: [&str; 5] = ["test", "--profile=ci", "--workspace", "--lib", "--bins"];
+
+const DOC_TESTS: [&str; 4] = ["test", "--profile=ci", "--workspace", "--doc"];
 
 const DOCUMENTATION: [&str; 4] = ["doc", "--profile=ci", "--workspace", "--no-deps"];
 
-const BINARIES: [&str; 4] = ["build", "--profile=ci", "--workspace", "--bins"];
+const BINARIES: [&str; 5] = ["build", "--profile=ci", "--workspace", "--bins", "--test=*"];
 
-const TESTS_WITH_ENVOY: [&str; 3] = ["test", "--profile=ci", "--package=pointsman-e2e"];
+const TESTS_WITH_ENVOY: [&str; 4] = ["test", "--profile=ci", "--workspace", "--test=*"];

@@ -4,7 +4,10 @@ mod check;
 mod deny;
 mod generate;
 mod layers;
+mod references;
 mod workspace;
+
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -24,6 +27,8 @@ enum Command {
     Layers,
     /// Check licences, sources, banned and repeated crates with cargo-deny, without network.
     Deny,
+    /// Check that what the documents point at is there: files, headings and tests.
+    References,
     /// Write all generated files.
     Generate {
         /// Write nothing; fail if a generated file is not as this command would write it.
@@ -36,11 +41,22 @@ enum Command {
     Test,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
     let workspace = Workspace::find()?;
-    match Arguments::parse().command {
+    match command {
         Command::Layers => layers::run(&workspace),
         Command::Deny => deny::run_checks(&workspace),
+        Command::References => references::run(&workspace),
         Command::Generate { check: false } => generate::write(&workspace),
         Command::Generate { check: true } => generate::check(&workspace),
         Command::Check => check::check(&workspace),

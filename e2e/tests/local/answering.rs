@@ -26,7 +26,11 @@ async fn two_hundred_chats_are_all_answered_over_both_protocols() {
                 let chat = Chat::new(&format!("question {turn} of user {user}"), 16);
                 let answer = client.chat(&chat, form).await.unwrap();
                 assert_eq!(answer.output_tokens, 16);
-                assert_eq!(answer.text.len(), 16 * 4, "every token is one word of four bytes");
+                assert_eq!(
+                    answer.text.len(),
+                    16 * 4,
+                    "every token is one word of four bytes"
+                );
                 engines.push(answer.engine);
             }
             engines
@@ -46,10 +50,17 @@ async fn two_hundred_chats_are_all_answered_over_both_protocols() {
         let page = stack.picker.metrics().await?;
         exposition::expect(&page, "pointsman_picks_total", &[], 200.0)?;
         let complete = [("cause", "complete")];
-        exposition::expect(&page, "pointsman_requests_completed_total", &complete, 200.0)?;
+        exposition::expect(
+            &page,
+            "pointsman_requests_completed_total",
+            &complete,
+            200.0,
+        )?;
         exposition::expect(&page, "pointsman_requests_in_flight", &[], 0.0)
     };
-    wait::until("200 picks and 200 ends", Duration::from_secs(5), ended).await.unwrap();
+    wait::until("200 picks and 200 ends", Duration::from_secs(5), ended)
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,7 +76,10 @@ async fn a_growing_conversation_stays_on_its_engine_while_load_allows() {
         let home = answer.engine.clone();
         for turn in 1..6 {
             chat.quote(&answer);
-            chat.say(&format!("And then, for the {turn}. time? {}", "Go on. ".repeat(30)));
+            chat.say(&format!(
+                "And then, for the {turn}. time? {}",
+                "Go on. ".repeat(30)
+            ));
             let next = client.chat(&chat, Form::Stream).await.unwrap();
             assert_eq!(next.engine, home, "turn {turn} of user {user}");
             assert!(
@@ -77,7 +91,10 @@ async fn a_growing_conversation_stays_on_its_engine_while_load_allows() {
         }
         homes.insert(home);
     }
-    assert!(homes.len() > 1, "different conversations may live on different engines");
+    assert!(
+        homes.len() > 1,
+        "different conversations may live on different engines"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,6 +110,20 @@ async fn a_picker_that_nobody_configured_is_spoken_to_over_tls() {
     }
     let page = stack.picker.metrics().await.unwrap();
     exposition::expect(&page, "pointsman_picks_total", &[], 10.0).unwrap();
-    assert_eq!(stack.envoy.statistic("cluster.picker.ssl.connection_error").await.unwrap(), 0);
-    assert!(stack.envoy.statistic("cluster.picker.ssl.handshake").await.unwrap() > 0);
+    assert_eq!(
+        stack
+            .envoy
+            .statistic("cluster.picker.ssl.connection_error")
+            .await
+            .unwrap(),
+        0
+    );
+    assert!(
+        stack
+            .envoy
+            .statistic("cluster.picker.ssl.handshake")
+            .await
+            .unwrap()
+            > 0
+    );
 }

@@ -46,13 +46,21 @@ async fn b22_by_default_31_mebibytes_pass_and_one_byte_more_than_32_does_not() {
     let body = chat_of(31 << 20);
     let passed = client.post(chat::PATH, body.clone()).await.unwrap();
     assert_eq!(passed.status, StatusCode::OK);
-    let prompt_tokens = passed.json().unwrap()["usage"]["prompt_tokens"].as_u64().unwrap();
+    let prompt_tokens = passed.json().unwrap()["usage"]["prompt_tokens"]
+        .as_u64()
+        .unwrap();
     let text_tokens = body.len() as u64 / 4;
-    assert!(prompt_tokens > text_tokens - 100, "the engine read all of it: {prompt_tokens}");
+    assert!(
+        prompt_tokens > text_tokens - 100,
+        "the engine read all of it: {prompt_tokens}"
+    );
 
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let client = Client::new(stack.address(), protocol);
-        let over = client.post(chat::PATH, chat_of((32 << 20) + 1)).await.unwrap();
+        let over = client
+            .post(chat::PATH, chat_of((32 << 20) + 1))
+            .await
+            .unwrap();
         assert_too_large(&over, "33554432");
         let request = post(in_pieces(chat_of((32 << 20) + 1), 1 << 20));
         let over = client.send(chat::PATH, request).await.unwrap();
@@ -72,7 +80,11 @@ async fn b21_large_bodies_reach_the_engine_unchanged() {
         for bytes in [32_769, (128 << 10) + 1, 1 << 20, 16 << 20] {
             for body in [whole(chat_of(bytes)), in_pieces(chat_of(bytes), 100_000)] {
                 let reply = client.send(chat::PATH, post(body)).await.unwrap();
-                assert_eq!(reply.status, StatusCode::OK, "{bytes} bytes over {protocol:?}");
+                assert_eq!(
+                    reply.status,
+                    StatusCode::OK,
+                    "{bytes} bytes over {protocol:?}"
+                );
                 sent.push(chat_of(bytes));
             }
         }
@@ -80,7 +92,12 @@ async fn b21_large_bodies_reach_the_engine_unchanged() {
     let arrived = backend.seen();
     assert_eq!(arrived.len(), sent.len());
     for (seen, sent) in arrived.iter().zip(&sent) {
-        assert!(seen.body == *sent, "{} of {} bytes arrived", seen.body.len(), sent.len());
+        assert!(
+            seen.body == *sent,
+            "{} of {} bytes arrived",
+            seen.body.len(),
+            sent.len()
+        );
         assert!(
             !(seen.headers.contains_key("content-length")
                 && seen.headers.contains_key("transfer-encoding")),
@@ -101,7 +118,10 @@ async fn b25_an_http2_body_that_ends_in_trailers_does_not_hang() {
     for form in [Form::Plain, Form::Stream] {
         let request = post(with_trailers(chat.body(form), trailers.clone()));
         let answering = client.send(chat::PATH, request);
-        let reply = tokio::time::timeout(Duration::from_secs(5), answering).await.unwrap().unwrap();
+        let reply = tokio::time::timeout(Duration::from_secs(5), answering)
+            .await
+            .unwrap()
+            .unwrap();
         let answer = chat::Answer::read(form, &reply).unwrap();
         assert_eq!(answer.output_tokens, 8);
     }
@@ -110,7 +130,10 @@ async fn b25_an_http2_body_that_ends_in_trailers_does_not_hang() {
     let backend = Backend::start("backend").await.unwrap();
     stack.publish_entries(&[backend.entry()]).await.unwrap();
     let request = post(with_trailers(chat.body(Form::Plain), trailers.clone()));
-    assert_eq!(client.send(chat::PATH, request).await.unwrap().status, StatusCode::OK);
+    assert_eq!(
+        client.send(chat::PATH, request).await.unwrap().status,
+        StatusCode::OK
+    );
     let seen = backend.seen();
     assert_eq!(seen[0].body, chat.body(Form::Plain));
     assert_eq!(seen[0].trailers.as_ref(), Some(&trailers));
@@ -127,5 +150,10 @@ fn assert_too_large(reply: &Reply, cap: &str) {
     assert_eq!(reply.header("content-type"), Some("application/json"));
     let error = reply.json().expect("a JSON error")["error"].clone();
     assert_eq!(error["code"], "request_too_large");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains(cap)), "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|message| message.contains(cap)),
+        "{error}"
+    );
 }

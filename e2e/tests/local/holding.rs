@@ -6,7 +6,7 @@ use http::StatusCode;
 use pointsman_cli::harness::engine::Engine;
 use pointsman_cli::harness::picker::PickerOptions;
 use pointsman_cli::harness::stack::StackOptions;
-use pointsman_e2e::case::{Case, quick};
+use pointsman_e2e::case::{Case, arguments, quick};
 use pointsman_e2e::chat::{self, Chat, Form};
 use pointsman_e2e::client::{Client, Protocol, Reply};
 use pointsman_e2e::{exposition, wait};
@@ -29,12 +29,19 @@ async fn a_decision_that_takes_two_seconds_does_not_break_the_request() {
         let page = stack.picker.metrics().await?;
         exposition::expect(&page, "pointsman_requests_held", &[], 4.0)
     };
-    wait::until("all requests are held", Duration::from_secs(5), held).await.unwrap();
+    wait::until("all requests are held", Duration::from_secs(5), held)
+        .await
+        .unwrap();
     // The two seconds of the promise.
     sleep(Duration::from_secs(2)).await;
-    assert!(requests.try_join_next().is_none(), "nothing is answered without an endpoint");
+    assert!(
+        requests.try_join_next().is_none(),
+        "nothing is answered without an endpoint"
+    );
 
-    let engine = Engine::start("engine-late", &[], case.folder()).await.unwrap();
+    let engine = Engine::start("engine-late", &[], case.folder())
+        .await
+        .unwrap();
     stack.engines.push(engine);
     stack.publish().await.unwrap();
     for answer in requests.join_all().await {
@@ -48,8 +55,15 @@ async fn a_request_held_for_too_long_is_refused_with_503_and_the_reason() {
     let stack = case.stack(holding("500ms")).await.unwrap();
     let client = Client::new(stack.address(), Protocol::Http1);
     let sent = Instant::now();
-    let reply = client.post(chat::PATH, Chat::new("Hello?", 1).body(Form::Plain)).await.unwrap();
-    assert!(sent.elapsed() >= Duration::from_millis(500), "after {:?}", sent.elapsed());
+    let reply = client
+        .post(chat::PATH, Chat::new("Hello?", 1).body(Form::Plain))
+        .await
+        .unwrap();
+    assert!(
+        sent.elapsed() >= Duration::from_millis(500),
+        "after {:?}",
+        sent.elapsed()
+    );
     assert_no_endpoints(&reply);
 }
 
@@ -62,10 +76,45 @@ async fn without_flow_control_an_empty_pool_refuses_at_once() {
         let sent = Instant::now();
         let body = Chat::new("Hello?", 1).body(Form::Plain);
         let reply = client.post(chat::PATH, body).await.unwrap();
-        assert!(sent.elapsed() < Duration::from_secs(2), "after {:?}", sent.elapsed());
+        assert!(
+            sent.elapsed() < Duration::from_secs(2),
+            "after {:?}",
+            sent.elapsed()
+        );
         assert_no_endpoints(&reply);
         assert_no_endpoints(&client.get("/v1/models").await.unwrap());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn b23_bodies_beyond_the_memory_for_held_ones_are_refused_with_429() {
+    let case = Case::begin().await.unwrap();
+    let mut options = holding("60s");
+    options.picker.arguments = arguments(&["--held-bytes-max=100Ki"]);
+    let stack = case.stack(options).await.unwrap();
+    let client = Client::new(stack.address(), Protocol::Http2);
+    let body = Chat::new(&"word".repeat(20 << 10), 1).body(Form::Plain);
+    let held = client.clone();
+    let (first, mut waiting) = (body.clone(), JoinSet::new());
+    waiting.spawn(async move { held.post(chat::PATH, first).await });
+    let is_held = async || {
+        let page = stack.picker.metrics().await?;
+        exposition::expect(&page, "pointsman_requests_held", &[], 1.0)
+    };
+    wait::until("the first is held", Duration::from_secs(5), is_held)
+        .await
+        .unwrap();
+
+    let refused = client.post(chat::PATH, body).await.unwrap();
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(refused.header("retry-after").is_some());
+    let reason = refused.header("x-llm-d-request-dropped-reason");
+    assert_eq!(reason, Some("rejected-saturated"));
+    assert_eq!(
+        refused.json().unwrap()["error"]["code"],
+        "rejected-saturated"
+    );
+    is_held().await.unwrap();
 }
 
 /// A setup without engines in which requests wait for so long.

@@ -16,9 +16,21 @@ async fn b09_a_body_that_is_no_chat_is_refused_with_400_and_a_json_error() {
             (r#"{"model": "m", "messages": ["#, "invalid_json", None),
             ("not JSON at all", "invalid_json", None),
             (r#"["a list"]"#, "invalid_body", None),
-            (r#"{"messages": []}"#, "missing_required_parameter", Some("model")),
-            (r#"{"model": "m"}"#, "missing_required_parameter", Some("messages")),
-            (r#"{"model": 7, "messages": []}"#, "invalid_type", Some("model")),
+            (
+                r#"{"messages": []}"#,
+                "missing_required_parameter",
+                Some("model"),
+            ),
+            (
+                r#"{"model": "m"}"#,
+                "missing_required_parameter",
+                Some("messages"),
+            ),
+            (
+                r#"{"model": 7, "messages": []}"#,
+                "invalid_type",
+                Some("model"),
+            ),
         ] {
             let reply = client.post(chat::PATH, body).await.unwrap();
             assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{body}");
@@ -54,9 +66,14 @@ async fn a_path_that_is_no_dialect_passes_to_an_engine_as_it_is() {
         assert_eq!(head.status, StatusCode::METHOD_NOT_ALLOWED);
         engine_answered(&head);
 
-        let unknown_model = r#"{"model": "other", "messages": [{"role": "user", "content": "Hi"}]}"#;
+        let unknown_model =
+            r#"{"model": "other", "messages": [{"role": "user", "content": "Hi"}]}"#;
         let reply = client.post(chat::PATH, unknown_model).await.unwrap();
-        assert_eq!(reply.status, StatusCode::NOT_FOUND, "that is for the engine to say");
+        assert_eq!(
+            reply.status,
+            StatusCode::NOT_FOUND,
+            "that is for the engine to say"
+        );
         engine_answered(&reply);
     }
     let page = stack.picker.metrics().await.unwrap();
@@ -64,5 +81,9 @@ async fn a_path_that_is_no_dialect_passes_to_an_engine_as_it_is() {
 }
 
 fn engine_answered(reply: &Reply) {
-    assert!(reply.header(ENGINE).is_some_and(|engine| engine.starts_with("engine-")));
+    assert!(
+        reply
+            .header(ENGINE)
+            .is_some_and(|engine| engine.starts_with("engine-"))
+    );
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     DESTINATION, DESTINATION_SERVED, DESTINATION_SUBSET, ENGINES, EnvoySettings,
-    METADATA_NAMESPACE, PICKER, SUBSET_NAMESPACE, socket_address, type_url,
+    METADATA_NAMESPACE, PICKER, SENT_ONCE, SUBSET_NAMESPACE, socket_address, type_url,
 };
 
 pub(super) fn listener(settings: &EnvoySettings) -> Value {
@@ -47,7 +47,11 @@ fn connection_manager(settings: &EnvoySettings) -> Value {
             "virtual_hosts": [{
                 "name": "inference",
                 "domains": ["*"],
-                "routes": [sampled_route(settings), remaining_route(settings)],
+                "routes": [
+                    sent_once_route(settings),
+                    sampled_route(settings),
+                    remaining_route(settings),
+                ],
             }],
         },
         "access_log": [error_log()],
@@ -130,14 +134,34 @@ fn sampled_route(settings: &EnvoySettings) -> Value {
         },
     });
     let matched = json!({ "prefix": "/", "runtime_fraction": fraction });
-    route(settings, "sampled", &matched, &filters)
+    route(settings, "sampled", &matched, &filters, &retry_policy())
+}
+
+/// The picker wants these requests to be sent once: with a retry policy, Envoy would send a body that
+/// ends in trailers twice (envoyproxy/envoy#45470). The route is chosen again after the pick, so the
+/// metadata is there by then.
+fn sent_once_route(settings: &EnvoySettings) -> Value {
+    let wish = json!({
+        "filter": METADATA_NAMESPACE,
+        "path": [{ "key": SENT_ONCE }],
+        "value": { "bool_match": true },
+    });
+    let matched = json!({ "prefix": "/", "dynamic_metadata": [wish] });
+    route(settings, "sent-once", &matched, &json!({}), &Value::Null)
 }
 
 fn remaining_route(settings: &EnvoySettings) -> Value {
-    route(settings, "remaining", &json!({ "prefix": "/" }), &json!({}))
+    let matched = json!({ "prefix": "/" });
+    route(settings, "remaining", &matched, &json!({}), &retry_policy())
 }
 
-fn route(settings: &EnvoySettings, name: &str, matched: &Value, filters: &Value) -> Value {
+fn route(
+    settings: &EnvoySettings,
+    name: &str,
+    matched: &Value,
+    filters: &Value,
+    retry_policy: &Value,
+) -> Value {
     json!({
         "name": name,
         "match": matched,
@@ -148,7 +172,7 @@ fn route(settings: &EnvoySettings, name: &str, matched: &Value, filters: &Value)
         "route": {
             "cluster": ENGINES,
             "timeout": "0s",
-            "retry_policy": retry_policy(),
+            "retry_policy": retry_policy,
         },
     })
 }

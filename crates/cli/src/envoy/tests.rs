@@ -65,13 +65,26 @@ fn the_real_envoy_refuses_a_field_that_it_does_not_know() {
     assert!(!output.status.success());
 }
 
-#[test]
-fn the_sampled_route_comes_first_and_differs_only_in_what_sampling_needs() {
+/// The route of this name, and its place in the list.
+fn route(name: &str) -> (usize, Value) {
     let configuration = settings().configuration();
     let manager = &configuration["static_resources"]["listeners"][0]["filter_chains"][0]["filters"]
         [0]["typed_config"];
-    let routes = &manager["route_config"]["virtual_hosts"][0]["routes"];
-    let (mut sampled, rest) = (routes[0].clone(), &routes[1]);
+    let routes = manager["route_config"]["virtual_hosts"][0]["routes"]
+        .as_array()
+        .unwrap();
+    let place = routes
+        .iter()
+        .position(|route| route["name"] == name)
+        .unwrap();
+    (place, routes[place].clone())
+}
+
+#[test]
+fn the_sampled_route_comes_first_and_differs_only_in_what_sampling_needs() {
+    let (place, mut sampled) = route("sampled");
+    let (last, remaining) = route("remaining");
+    assert!(place < last);
     let fraction = &sampled["match"]["runtime_fraction"]["default_value"];
     assert_eq!(
         fraction,
@@ -80,10 +93,26 @@ fn the_sampled_route_comes_first_and_differs_only_in_what_sampling_needs() {
     let mode = &sampled["typed_per_filter_config"]["envoy.filters.http.ext_proc"]["overrides"]["processing_mode"];
     assert_eq!(mode["response_body_mode"], "STREAMED");
     assert_eq!(mode["request_body_mode"], "FULL_DUPLEX_STREAMED");
-    sampled["name"] = rest["name"].clone();
-    sampled["match"] = rest["match"].clone();
-    sampled["typed_per_filter_config"] = json!({});
-    assert_eq!(&sampled, rest);
+    for field in ["name", "match", "typed_per_filter_config"] {
+        sampled[field] = remaining[field].clone();
+    }
+    assert_eq!(sampled, remaining);
+}
+
+#[test]
+fn b25_what_the_picker_wants_sent_once_has_no_retries_and_its_route_comes_before_all_others() {
+    let (place, mut once) = route("sent-once");
+    assert_eq!(place, 0);
+    assert_eq!(once["route"]["retry_policy"], Value::Null);
+    assert_eq!(
+        once["match"]["dynamic_metadata"][0]["filter"],
+        METADATA_NAMESPACE
+    );
+    let (_, remaining) = route("remaining");
+    for field in ["name", "match", "route"] {
+        once[field] = remaining[field].clone();
+    }
+    assert_eq!(once, remaining);
 }
 
 #[test]

@@ -176,17 +176,21 @@ impl RequestPhase {
 
     /// Whether the headers came and nothing after them.
     pub(super) fn awaits_first_body(&self) -> bool {
-        self.progress == Progress::Gathering
-            && self.owed.headers
-            && self.held.pieces().is_empty()
+        self.progress == Progress::Gathering && self.owed.headers && self.held.pieces().is_empty()
     }
 
     /// Answers all that is owed. The route goes with the first answer, in which the gateway can
     /// still change the headers.
     pub(super) fn settle(&mut self, pick: &Pick, modes: Modes, replies: &mut Replies<'_>) {
         self.progress = Progress::Routed;
-        let mut route = Some(Route::new(pick, core::mem::take(&mut self.owned_headers)));
         let owed = core::mem::take(&mut self.owed);
+        let mut route = Route::new(pick, core::mem::take(&mut self.owned_headers));
+        if owed.trailers {
+            // Envoy sends a body twice that it keeps for a second try, once the answer to trailers
+            // sets it going again (envoyproxy/envoy#45470).
+            route = route.sent_once();
+        }
+        let mut route = Some(route);
         if owed.headers {
             replies.send(reply::headers(Direction::Request, route.take()));
         }

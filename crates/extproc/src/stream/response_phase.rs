@@ -50,14 +50,15 @@ impl ResponsePhase {
         if !self.begun {
             self.begun = true;
             let head = ResponseHead::read(message.headers.as_ref());
+            // First, as the status is then noted for the one who served.
+            if let Some(address) = served {
+                replies.observed(Observation::Served(address));
+            }
             if let Some(status) = head.status {
                 self.failed = status >= 500;
                 replies.observed(Observation::Headers { status });
             }
             self.kind = Some(head.kind);
-            if let Some(address) = served {
-                replies.observed(Observation::Served(address));
-            }
         }
         if message.end_of_stream {
             // A gRPC call that fails at once has its status here, and no trailers.

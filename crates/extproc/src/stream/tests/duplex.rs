@@ -212,3 +212,34 @@ fn only_a_gateway_that_declares_nothing_may_end_its_side_before_the_decision() {
     declared.post().body(&chat(), Ends::Here);
     assert!(!declared.stream.outlives_input());
 }
+
+#[test]
+fn a_stream_can_be_left_once_its_request_is_on_its_way_and_the_response_stays_in_the_gateway() {
+    use BodySendMode::{FullDuplexStreamed, None, Streamed};
+    for (request, response, before_response, after) in [
+        (FullDuplexStreamed, None, true, true),
+        (FullDuplexStreamed, Streamed, true, true),
+        (FullDuplexStreamed, FullDuplexStreamed, false, false),
+        // The rest of the request's body may be in our hands until the response begins.
+        (Streamed, None, false, true),
+    ] {
+        let mut exchange = Exchange::declared(request, response);
+        exchange.post().body(&chat(), Ends::Here);
+        assert!(
+            !exchange.stream.can_be_left(),
+            "{request:?} before the pick"
+        );
+        exchange.picked();
+        assert_eq!(
+            exchange.stream.can_be_left(),
+            before_response,
+            "{request:?} {response:?}"
+        );
+        exchange.send(response_headers("200", "text/event-stream", Ends::Later));
+        assert_eq!(
+            exchange.stream.can_be_left(),
+            after,
+            "{request:?} {response:?}"
+        );
+    }
+}

@@ -9,8 +9,8 @@ use pointsman_proto::ext_proc::{
     CommonResponse, HeaderMutation, HttpBody, HttpHeaders, ProcessingResponse,
 };
 
-use super::Action;
-use crate::reply::PieceEnd;
+use super::{Action, Kind};
+use crate::reply::{PieceEnd, SENT_ONCE_KEY};
 
 pub(super) fn line_of_request(request: &Request) -> String {
     let headers = |name: &str, headers: &HttpHeaders| {
@@ -77,8 +77,12 @@ fn text_of_reply(reply: &ProcessingResponse) -> String {
             String::from_utf8_lossy(&r.body)
         ),
     };
-    if reply.dynamic_metadata.is_some() {
+    if let Some(metadata) = &reply.dynamic_metadata {
         text.push_str(", metadata");
+        let balancer = metadata.fields["envoy.lb"].kind.as_ref();
+        if matches!(balancer, Some(Kind::StructValue(b)) if b.fields.contains_key(SENT_ONCE_KEY)) {
+            text.push_str(" sent once");
+        }
     }
     text
 }
