@@ -2,13 +2,13 @@
 
 use anyhow::{Result, ensure};
 
-/// The sum of the samples of `name` that have all these labels. A family without samples is 0, as
-/// one with labels has none before its first event; a family that the page does not know at all and
-/// that has no labels asked for is still 0, so tests compare with values that must have been seen.
+/// The sum of the samples of `name` that have all these labels. Where there is none it is 0, as a
+/// family with labels has no sample before its first event.
 pub fn sum(page: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
     page.lines()
         .filter_map(|line| sample(line, name, labels))
-        .sum()
+        // Not `sum`, whose empty value is a negative zero, which looks odd in messages.
+        .fold(0.0, |sum, value| sum + value)
 }
 
 /// Checks that the sum is `expected`, for waits.

@@ -31,18 +31,60 @@ impl Rollout {
 
     /// Replaces the `present` set by `next`.
     pub(crate) async fn replace(&self, present: &[EndpointSpec], next: Vec<EndpointSpec>) {
-        let stays =
-            |spec: &&EndpointSpec| next.iter().any(|other| other.identity() == spec.identity());
-        let staying: Vec<EndpointSpec> = present.iter().filter(stays).cloned().collect();
-        if staying.len() < present.len() {
-            self.door.input(Input::Endpoints(staying));
+        let bridge = bridge(present, &next);
+        if bridge.len() < present.len() {
+            self.door.input(Input::Endpoints(bridge.clone()));
         }
-        let version = self.eds.publish(&next);
+        let is_gone = |old: &&EndpointSpec| next.iter().all(|new| new.address != old.address);
+        let leaving: Vec<EndpointSpec> = bridge.iter().filter(is_gone).cloned().collect();
+        let version = self.eds.publish(&[next.as_slice(), &leaving].concat());
         // An Envoy that does not answer is not waited for: its picks fall to the next in the list.
         let _late = tokio::time::timeout(ACKNOWLEDGED_MAX, self.eds.acknowledged(version)).await;
-        self.door.input(Input::Endpoints(next));
+        self.door.input(Input::Endpoints(next.clone()));
+        if !leaving.is_empty() {
+            self.eds.publish(&next);
+        }
+    }
+}
+
+/// The endpoints that are picked until Envoy knows `next`: those that stay. Where nobody stays, all
+/// that leave, as an empty pool would refuse requests that either set could serve.
+fn bridge(present: &[EndpointSpec], next: &[EndpointSpec]) -> Vec<EndpointSpec> {
+    let stays = |spec: &&EndpointSpec| next.iter().any(|other| other.identity() == spec.identity());
+    let staying: Vec<EndpointSpec> = present.iter().filter(stays).cloned().collect();
+    if staying.is_empty() && !next.is_empty() {
+        present.to_vec()
+    } else {
+        staying
     }
 }
 
 /// How long a new endpoint waits for Envoy's acknowledgement.
 const ACKNOWLEDGED_MAX: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str) -> EndpointSpec {
+        let port = name.bytes().map(u16::from).sum();
+        let address = ([10, 0, 0, 1], port).into();
+        EndpointSpec {
+            name: name.to_owned(),
+            address,
+            metrics_address: address,
+            incarnation: String::new(),
+            labels: Default::default(),
+        }
+    }
+
+    #[test]
+    fn those_who_stay_bridge_the_change_and_where_nobody_does_those_who_leave() {
+        let [a, b, c] = ["a", "b", "c"].map(spec);
+        let both = [a.clone(), b.clone()];
+        assert_eq!(bridge(&both, &[b.clone(), c.clone()]), [b]);
+        assert_eq!(bridge(&both, &[c]), both);
+        assert_eq!(bridge(&both, &[]), []);
+        assert_eq!(bridge(&[], &both), []);
+    }
+}

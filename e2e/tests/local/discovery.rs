@@ -51,6 +51,24 @@ async fn traffic_flows_on_while_engines_come_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn traffic_flows_on_while_all_engines_are_replaced_at_once() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(quick(2)).await.unwrap();
+    let entries = [stack.engines[0].entry(), stack.engines[1].entry()];
+    let traffic = Traffic::start(stack.address(), 8, 1);
+    for turn in 0..30 {
+        stack
+            .publish_entries(&entries[turn % 2..=turn % 2])
+            .await
+            .unwrap();
+        traffic.more(8).await.unwrap();
+    }
+    for outcome in traffic.stop().await {
+        outcome.answer.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_broken_endpoints_file_keeps_the_last_good_set_and_is_counted_once() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(quick(2)).await.unwrap();
