@@ -1,0 +1,210 @@
+//! The parts of a running picker, how they start and how they end.
+
+use core::time::Duration;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use pointsman_domain::endpoint::EndpointSpec;
+use pointsman_extproc::stream::Settings;
+use pointsman_feeds::scrape::ScrapeSettings;
+use pointsman_pipeline::pool::Input;
+use pointsman_policy::config::Compiled;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use crate::admin::Admin;
+use crate::discovery;
+use crate::eds::EdsTable;
+use crate::flags::Flags;
+use crate::health::Readiness;
+use crate::metrics::Metrics;
+use crate::pool::PoolDoor;
+use crate::record::Recorder;
+use crate::rollout::Rollout;
+use crate::scraping;
+use crate::serve;
+use crate::session::Service;
+use crate::task::Tasks;
+
+/// A running picker.
+pub(crate) struct Picker {
+    door: Arc<PoolDoor>,
+    readiness: Readiness,
+    streams: TaskTracker,
+    background: Tasks,
+    /// The ext_proc server, which ends by itself once it stops accepting and its streams are done.
+    gateways: Tasks,
+    servers: Tasks,
+    stop_accepting: CancellationToken,
+    leave: CancellationToken,
+    drain_timeout: Duration,
+}
+
+impl Picker {
+    /// Opens all ports, reads the endpoints, and is ready.
+    pub(crate) async fn start(flags: Flags, compiled: Compiled) -> Result<Self> {
+        let seed = seed();
+        let recorder = Arc::new(Recorder::new(Metrics::new().context("register metrics")?));
+        let (door, lives) = PoolDoor::new(
+            compiled.runtime.clone(),
+            seed,
+            flags.explain_every,
+            Arc::clone(&recorder),
+        );
+        let eds = Arc::new(EdsTable::new(seed));
+        let picker = Self {
+            door: Arc::clone(&door),
+            readiness: Readiness::new(),
+            streams: TaskTracker::new(),
+            background: Tasks::default(),
+            gateways: Tasks::default(),
+            servers: Tasks::default(),
+            stop_accepting: CancellationToken::new(),
+            leave: CancellationToken::new(),
+            drain_timeout: flags.drain_timeout,
+        };
+
+        picker
+            .background
+            .spawn("expire", Arc::clone(&door).expire_in_time());
+        let scrape = scrape_settings(&flags, &compiled);
+        let port = compiled.metrics.port;
+        let loops = picker.background.clone();
+        let follow = scraping::follow(Arc::clone(&door), lives, scrape, port, loops);
+        picker.background.spawn("scraping", follow);
+
+        picker
+            .serve(&flags, &compiled, Arc::clone(&eds), Arc::clone(&recorder))
+            .await?;
+        picker
+            .discover(&compiled, Rollout::new(door, eds), recorder)
+            .await?;
+        picker.readiness.set(true);
+        info!("ready");
+        Ok(picker)
+    }
+
+    /// Readiness down first, so that gateways look elsewhere; then no new connections; open streams
+    /// finish in the drain timeout. What is left then goes on without us where the gateway can, and
+    /// who still waits for an endpoint is told no.
+    pub(crate) async fn drain(self) {
+        self.readiness.set(false);
+        let end = tokio::time::Instant::now() + self.drain_timeout;
+        tokio::time::sleep(NOTICE.min(self.drain_timeout)).await;
+        self.stop_accepting.cancel();
+        self.streams.close();
+        if tokio::time::timeout_at(end, self.streams.wait())
+            .await
+            .is_err()
+        {
+            warn!(
+                streams = self.streams.len(),
+                "the drain timeout is over: leaving open streams"
+            );
+        }
+        self.leave.cancel();
+        self.door.input(Input::ShutDown);
+        // Lets the last answers go out.
+        let _cut = tokio::time::timeout(NOTICE, self.gateways.finished()).await;
+        self.background.stop().await;
+        self.gateways.stop().await;
+        self.servers.stop().await;
+        info!("stopped");
+    }
+
+    async fn serve(
+        &self,
+        flags: &Flags,
+        compiled: &Compiled,
+        eds: Arc<EdsTable>,
+        recorder: Arc<Recorder>,
+    ) -> Result<()> {
+        let settings = Settings {
+            body_bytes_max: usize::try_from(flags.body_bytes_max).unwrap_or(usize::MAX),
+            block_size: compiled.runtime.block_size,
+        };
+        let service = Service::new(
+            Arc::clone(&self.door),
+            settings,
+            usize::try_from(flags.held_bytes_max).unwrap_or(usize::MAX),
+            self.streams.clone(),
+            self.leave.clone(),
+        );
+        let admin = Admin {
+            pool_name: Arc::from("default"),
+            door: Arc::clone(&self.door),
+            recorder,
+            readiness: self.readiness.clone(),
+        };
+        let readiness = || self.readiness.clone();
+        let stop = self.stop_accepting.clone();
+        let ext_proc = serve::ext_proc(flags, service, readiness(), stop).await?;
+        self.gateways.spawn("ext_proc", ext_proc);
+        self.servers
+            .spawn("health", serve::health(flags, readiness()).await?);
+        if let Some(port) = flags.eds_port {
+            self.servers
+                .spawn("eds", serve::eds(flags, port, eds).await?);
+        }
+        self.servers
+            .spawn("admin", serve::admin(flags, admin).await?);
+        Ok(())
+    }
+
+    /// Reads the endpoints, and follows them if the configuration says so.
+    async fn discover(
+        &self,
+        compiled: &Compiled,
+        rollout: Rollout,
+        recorder: Arc<Recorder>,
+    ) -> Result<()> {
+        let Some(discovery) = &compiled.discovery else {
+            warn!("no discovery is configured: the pool stays empty; add a file-discovery plugin");
+            return Ok(());
+        };
+        let path = PathBuf::from(&discovery.path);
+        // Watched before it is read, so that no change falls between the two.
+        let watched = discovery
+            .watch
+            .then(|| discovery::watch(&path))
+            .transpose()?;
+        let specs: Vec<EndpointSpec> = discovery::read(&path).await?;
+        info!(endpoints = specs.len(), path = %path.display(), "endpoints read");
+        rollout.start(specs.clone());
+        if let Some((watcher, changed)) = watched {
+            self.background.spawn("discovery", async move {
+                discovery::follow(path, changed, specs, rollout, recorder).await;
+                drop(watcher);
+            });
+        }
+        Ok(())
+    }
+}
+
+fn scrape_settings(flags: &Flags, compiled: &Compiled) -> ScrapeSettings {
+    let interval = compiled
+        .metrics
+        .interval
+        .unwrap_or(flags.refresh_metrics_interval);
+    ScrapeSettings {
+        interval: interval.max(SCRAPE_INTERVAL_MIN),
+        timeout: SCRAPE_TIMEOUT,
+        path: compiled.metrics.path.clone(),
+        body_bytes_max: SCRAPE_BYTES_MAX,
+    }
+}
+
+/// The root of all the process's randomness.
+fn seed() -> u64 {
+    use core::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// The time that gateways get to notice that we are not ready any more.
+const NOTICE: Duration = Duration::from_secs(1);
+const SCRAPE_INTERVAL_MIN: Duration = Duration::from_millis(5);
+const SCRAPE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Pages of real engines are hundreds of kilobytes.
+const SCRAPE_BYTES_MAX: usize = 8 << 20;
