@@ -17,10 +17,10 @@ demo: ## Run engines, the picker and Envoy here and show where requests go and w
 	$(BUILD)
 	$(CARGO_TARGET_DIR)/ci/pointsman up
 
-test: ## Run every check, then the tests with a real Envoy.
+test: ## Run every check, then the end-to-end tests: Envoy, the picker and engines.
 	cargo xtask test
 
-check: ## Run every check that needs no other program.
+check: ## Run every check but the end-to-end tests.
 	cargo xtask check
 
 generate: ## Write the generated files.

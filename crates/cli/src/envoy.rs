@@ -1,6 +1,6 @@
 //! The configuration of the standalone Envoy: a resilient client of one picker.
 //!
-//! What it does, and why each part is there, is in DESIGN.md 6: the picker is asked about the
+//! What it does, and why each part is there, is in `docs/protocol.md`: the picker is asked about the
 //! request in full duplex, sees of most responses only their beginning and end, and a sampled share
 //! of them whole. Endpoints come from the picker by EDS and stay in force when the picker is away.
 

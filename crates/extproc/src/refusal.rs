@@ -130,8 +130,7 @@ const OVERLOADED: &str = "rate_limit_error";
 /// Tells gateways and clients why a request was dropped.
 pub const DROPPED_REASON_HEADER: &str = "x-llm-d-request-dropped-reason";
 
-/// Long enough for some requests to finish; the server spreads it, so that clients do not come back
-/// all at once.
+/// Long enough for some requests to finish.
 const RETRY_AFTER_SECONDS: &str = "1";
 
 #[cfg(test)]

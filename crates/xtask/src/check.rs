@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use crate::workspace::{Workspace, run};
 use crate::{deny, generate, layers, references};
 
-/// Everything that needs no other program. The quick steps come first.
+/// Everything but the end-to-end tests. The quick steps come first.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     cargo(workspace, "format", &["fmt", "--all", "--check"])?;
     step("layers", "cargo xtask layers", || layers::run(workspace))?;

@@ -35,9 +35,9 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Run every check that needs no other program: what a change must pass before review.
+    /// Run every check but the end-to-end tests: what a change must pass before review.
     Check,
-    /// Run `check`, then the tests with a real Envoy.
+    /// Run `check`, then the end-to-end tests: Envoy, the picker and engines.
     Test,
 }
 

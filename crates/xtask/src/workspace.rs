@@ -31,12 +31,24 @@ impl Workspace {
         &self.root
     }
 
-    /// The cargo that runs this command, called in the root.
+    /// The cargo that runs this command, called in the root as from a shell.
+    ///
+    /// What cargo told of `xtask` is taken away: build scripts that look at it (that of `ring`
+    /// does) would run again each time that a call from here follows one from a shell.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root);
+        for (name, _) in env::vars_os() {
+            if is_about_xtask(&name.to_string_lossy()) {
+                command.env_remove(name);
+            }
+        }
         command
     }
+}
+
+fn is_about_xtask(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
 /// The folder for what is built or fetched once: `POINTSMAN_CACHE`, else the user's cache folder.

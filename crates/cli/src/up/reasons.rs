@@ -68,7 +68,7 @@ impl Pick {
             ));
         }
         text.push_str(&format!(
-            "\n    It held {} of the prompt's tokens (the other {}) and had {} to do (the other {}).",
+            "\n    It held {} of the prompt's tokens (the other {}) and had {} in flight (the other {}).",
             winner.cached_tokens,
             runner_up.cached_tokens,
             requests(winner.own_requests),
@@ -178,7 +178,7 @@ mod tests {
              <10.0.0.2:1>:\n    \
              prefix-cache-scorer          0.90 to 0.10, weight 3\n    \
              queue-scorer                 0.50 to 1.00, weight 2\n    \
-             It held 900 of the prompt's tokens (the other 100) and had one request to do (the \
+             It held 900 of the prompt's tokens (the other 100) and had one request in flight (the \
              other one request)."
         );
     }

@@ -13,7 +13,7 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn table(&self) -> String {
         let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_style(presets::UTF8_FULL_CONDENSED);
         table.set_header(["", "round robin", "pointsman"]);
         let mut row = |name: &str, value: fn(&Summary) -> String| {
             table.add_row([

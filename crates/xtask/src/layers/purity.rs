@@ -45,7 +45,8 @@ fn ban(member: &Member, node: &Node) -> Option<String> {
         .map(|ban| format!("its feature `{}` {}", ban.feature, ban.reason))
 }
 
-/// A family is a crate and those named after it: `tokio` and `tokio-util`, `parking_lot` and `parking_lot_core`.
+/// A family is a crate and those named after it: `tokio` and `tokio-util`, `parking_lot` and
+/// `parking_lot_core`.
 fn is_of_family(name: &str, family: &str) -> bool {
     name.strip_prefix(family)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
