@@ -30,7 +30,7 @@ fn the_table_shows_every_figure_of_both_runs() {
         .lines()
         .filter(|line| line.chars().any(char::is_alphanumeric))
         .map(|line| {
-            line.split("  ")
+            line.split(['│', '┆'])
                 .map(str::trim)
                 .filter(|cell| !cell.is_empty())
                 .collect()
