@@ -12,6 +12,7 @@ mod local {
     mod holding;
     mod leaving;
     mod rejecting;
+    mod resets;
     mod starting;
     mod steering;
 }

@@ -113,6 +113,11 @@ impl Hold {
         ticket.and_then(|ticket| self.remove(ticket)).is_some()
     }
 
+    /// Whether the request waits.
+    pub fn contains(&self, request: RequestId) -> bool {
+        self.tickets.contains_key(&request)
+    }
+
     /// One request whose time is over, if there is any.
     pub fn expire(&mut self, now: Timestamp) -> Option<RequestId> {
         let &(deadline, ticket) = self.deadlines.first()?;

@@ -3,7 +3,8 @@
 //! A prompt is cut into blocks of equal size. [`BlockHash`] names the content of one block and needs
 //! only the bytes; [`BlockKey`] names a block together with all that comes before it, and with
 //! everything else that changes what the engine computes (model, adapter, salt, tenant, template
-//! inputs). Only full blocks count, so a growing conversation keeps the keys of its earlier blocks.
+//! inputs). Only full blocks count, so a growing conversation keeps the keys of its earlier blocks;
+//! of a very long prompt only the first [`BLOCKS_MAX`] do.
 
 use core::num::NonZeroU32;
 
@@ -91,20 +92,23 @@ pub fn chain(root: BlockKey, blocks: &[BlockHash]) -> Vec<BlockKey> {
         .collect()
 }
 
-/// Hashes a prompt's bytes as they come, in pieces of any size, into the hashes of its full blocks.
+/// Hashes a prompt's bytes as they come, in pieces of any size, into the hashes of its full blocks, up
+/// to a number of them. Bytes beyond those are counted and neither hashed nor stored.
 #[derive(Debug)]
 pub struct BlockHasher {
     block_bytes: usize,
+    blocks_max: usize,
     partial: Vec<u8>,
     hashes: Vec<BlockHash>,
     bytes: u64,
 }
 
 impl BlockHasher {
-    /// A hasher for blocks of `size`.
-    pub fn new(size: BlockSize) -> Self {
+    /// A hasher of the first `blocks_max` blocks of `size`.
+    pub fn new(size: BlockSize, blocks_max: usize) -> Self {
         Self {
             block_bytes: size.text_bytes(),
+            blocks_max,
             partial: Vec::new(),
             hashes: Vec::new(),
             bytes: 0,
@@ -113,7 +117,10 @@ impl BlockHasher {
 
     /// Takes the next piece of the prompt.
     pub fn push(&mut self, mut piece: &[u8]) {
-        self.bytes += piece.len() as u64;
+        self.bytes = self.bytes.saturating_add(piece.len() as u64);
+        if self.is_full() {
+            return;
+        }
         if !self.partial.is_empty() {
             let wanted = self.block_bytes.saturating_sub(self.partial.len());
             let (head, rest) = piece.split_at(wanted.min(piece.len()));
@@ -125,22 +132,48 @@ impl BlockHasher {
             self.partial.clear();
             piece = rest;
         }
-        let mut blocks = piece.chunks_exact(self.block_bytes);
+        let blocks = piece.chunks_exact(self.block_bytes);
+        let rest = blocks.remainder();
+        let room = self.blocks_max.saturating_sub(self.hashes.len());
         self.hashes
-            .extend(blocks.by_ref().map(|block| BlockHash(xxh3_64(block))));
-        self.partial.extend_from_slice(blocks.remainder());
+            .extend(blocks.take(room).map(|block| BlockHash(xxh3_64(block))));
+        if !self.is_full() {
+            self.partial.extend_from_slice(rest);
+        }
     }
 
-    /// Bytes taken so far.
+    /// Takes `piece` as often as `times` says. What lies beyond the last block costs nothing, however
+    /// often the piece comes.
+    pub fn repeat(&mut self, piece: &[u8], times: u64) {
+        let mut left = if piece.is_empty() { 0 } else { times };
+        while left > 0 && !self.is_full() {
+            self.push(piece);
+            left -= 1;
+        }
+        let bytes = left.saturating_mul(piece.len() as u64);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Whether no further block is hashed.
+    fn is_full(&self) -> bool {
+        self.hashes.len() >= self.blocks_max
+    }
+
+    /// Bytes taken so far, hashed or not.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The hashes of the full blocks; a last partial block is left out.
+    /// The hashes of the first full blocks; a last partial block is left out.
     pub fn finish(self) -> Vec<BlockHash> {
         self.hashes
     }
 }
+
+/// Blocks of one prompt that are hashed. The pool looks each of them up while it holds its lock, so a
+/// prompt of many megabytes would keep all other requests waiting. At the default size these are
+/// 131,072 tokens, which is what llm-d matches at most by default.
+pub const BLOCKS_MAX: usize = 2048;
 
 #[cfg(test)]
 mod tests;

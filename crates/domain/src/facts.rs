@@ -22,7 +22,8 @@ pub enum Dialect {
 /// The prompt, as far as routing needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// Content hashes of the full blocks, in order.
+    /// Content hashes of the full blocks, in order, of at most the first
+    /// [`BLOCKS_MAX`](crate::block::BLOCKS_MAX).
     pub blocks: Vec<BlockHash>,
     /// The size of those blocks.
     pub block_size: BlockSize,

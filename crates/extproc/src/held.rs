@@ -28,9 +28,15 @@ impl HeldBody {
         Ok(())
     }
 
-    /// Bytes held.
+    /// Bytes of body.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes of memory, what each piece costs beside its bytes included.
+    pub(crate) const fn memory_bytes(&self) -> usize {
+        let overhead = self.pieces.len().saturating_mul(PIECE_OVERHEAD_BYTES);
+        self.bytes.saturating_add(overhead)
     }
 
     /// The pieces, none of them empty.
@@ -47,7 +53,11 @@ impl HeldBody {
 
 /// Pieces in one body: bounds the memory that a body in many tiny pieces costs beyond its bytes. A
 /// body at the default limit fits in pieces of 512 bytes.
-const PIECES_MAX: usize = 65_536;
+pub(crate) const PIECES_MAX: usize = 65_536;
+
+/// Rather more than the handle of a piece and the allocations behind it: a body in pieces of one byte
+/// takes some 57 bytes for each.
+pub(crate) const PIECE_OVERHEAD_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -61,6 +71,19 @@ mod tests {
         assert_eq!(held.bytes(), 8);
         assert_eq!(held.push(Bytes::from_static(b"9"), 8), Err(TooLarge));
         assert_eq!((held.bytes(), held.pieces().len()), (0, 0));
+        assert_eq!(held.memory_bytes(), 0);
+    }
+
+    #[test]
+    fn each_piece_costs_memory_beside_its_bytes_until_it_is_taken() {
+        let mut held = HeldBody::default();
+        for piece in ["1", "", "234"] {
+            assert_eq!(held.push(Bytes::from_static(piece.as_bytes()), 8), Ok(()));
+        }
+        assert_eq!(held.bytes(), 4);
+        assert_eq!(held.memory_bytes(), 4 + 2 * PIECE_OVERHEAD_BYTES);
+        held.take();
+        assert_eq!(held.memory_bytes(), 0);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub enum Cause<'a> {
         /// The limit.
         bytes_max: usize,
     },
+    /// Nothing more of its body came for too long.
+    BodyStalled,
 }
 
 /// An HTTP answer.
@@ -57,6 +59,15 @@ pub fn answer(cause: Cause<'_>) -> Answer {
                 param: None,
             },
             &format!("the body is larger than {bytes_max} bytes: send a smaller one"),
+        ),
+        Cause::BodyStalled => error(
+            &Error {
+                status: 408,
+                kind: INVALID_REQUEST,
+                code: "request_timeout",
+                param: None,
+            },
+            "the rest of the body did not come in time: send the request again",
         ),
     }
 }
@@ -199,5 +210,14 @@ mod tests {
         let error = error_of(&answer);
         assert_eq!(error["param"], Value::Null);
         assert!(error["message"].as_str().unwrap().contains("4096"));
+    }
+
+    #[test]
+    fn a_body_that_stalls_is_a_408() {
+        let answer = answer(Cause::BodyStalled);
+        assert_eq!(answer.status, 408);
+        assert_eq!(error_of(&answer)["code"], "request_timeout");
+        assert_eq!(error_of(&answer)["type"], "invalid_request_error");
+        assert_eq!(header(&answer, DROPPED_REASON_HEADER), None);
     }
 }

@@ -25,7 +25,8 @@ use response_phase::ResponsePhase;
 /// What all streams of one listener share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes of one request body that are held at most; a longer body is answered with 413.
+    /// Bytes of one request body that are held at most; a longer body is answered with 413, and so is
+    /// one in very many pieces.
     pub body_bytes_max: usize,
     /// The size of the blocks that prompts are cut into.
     pub block_size: BlockSize,
@@ -171,6 +172,26 @@ impl Stream {
             && self.request.awaits_first_body()
     }
 
+    /// Whether a body is being held of which more must come before the pool can be asked. A client
+    /// that sends no more of it for long is to be told of by [`body_stalled`](Self::body_stalled).
+    ///
+    /// Not so where the gateway itself gathers the body, as then nothing is held here, and nothing is
+    /// seen of a body that comes slowly.
+    pub const fn gathers_body(&self) -> bool {
+        matches!(self.life, Life::Open)
+            && matches!(self.modes.request_plan(), RequestPlan::End)
+            && self.request.gathers_body()
+    }
+
+    /// Nothing more of the body came for too long: refuses the request and frees what is held. Does
+    /// nothing unless the stream [gathers a body](Self::gathers_body).
+    pub fn body_stalled(&mut self, actions: &mut Vec<Action>) {
+        if self.gathers_body() {
+            let answer = refusal::answer(Cause::BodyStalled);
+            self.take(Step::Refuse(answer), actions);
+        }
+    }
+
     /// Takes the pool's answer. One that comes too late, or that nobody asked for, is ignored.
     pub fn decided(&mut self, decision: &Decision, actions: &mut Vec<Action>) {
         if self.life != Life::Open || !self.request.is_asked() {
@@ -230,7 +251,8 @@ impl Stream {
         self.request.is_routed() && request_is_complete && self.mode() != ObservationMode::Full
     }
 
-    /// Bytes of body that are held now.
+    /// Bytes of memory that the held body takes now, with what each of its pieces costs beside its
+    /// bytes.
     pub const fn held_bytes(&self) -> usize {
         self.request.held_bytes()
     }

@@ -21,7 +21,7 @@ pub(crate) fn of_json(json: &[u8]) -> Option<Usage> {
     })
 }
 
-/// A usage needs both counts; the share from cache is told by some engines only.
+/// A usage needs both counts, and is not believed where one of them cannot be true; the share from cache is told by some engines only.
 fn of_counts(counts: &RawValue) -> Option<Usage> {
     let [
         prompt,
@@ -56,7 +56,8 @@ fn cached(details: Option<&RawValue>) -> Option<Tokens> {
 }
 
 fn count(raw: Option<&RawValue>) -> Option<Tokens> {
-    serde_json::from_str(raw?.get()).ok().map(Tokens)
+    let tokens = serde_json::from_str(raw?.get()).ok().map(Tokens);
+    tokens.filter(|tokens| *tokens <= TOKENS_MAX)
 }
 
 /// The values of the members with these names, if the text is an object. Of a member that comes
@@ -96,6 +97,10 @@ impl<'de, const N: usize> Visitor<'de> for Members<N> {
 /// The name of a member, borrowed unless it is written with escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// More than any engine makes of one request. A greater count is a fault of the engine, and added to
+/// others it could wrap a counter.
+const TOKENS_MAX: Tokens = Tokens(1 << 32);
 
 #[cfg(test)]
 mod tests {
@@ -161,6 +166,24 @@ mod tests {
         ] {
             let json = format!(r#"{{"usage":{{{beside},{both}}}}}"#);
             assert_eq!(of_json(json.as_bytes()), usage(7, 10, None), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_count_that_no_request_has_is_not_believed() {
+        let most = TOKENS_MAX.0;
+        let of = |prompt: u64, output: u64, cached: u64| {
+            let json = format!(
+                r#"{{"usage":{{"prompt_tokens":{prompt},"completion_tokens":{output},
+                    "prompt_tokens_details":{{"cached_tokens":{cached}}}}}}}"#
+            );
+            of_json(json.as_bytes())
+        };
+        assert_eq!(of(most, most, most), usage(most, most, Some(most)));
+        for wrong in [most + 1, u64::MAX] {
+            assert_eq!(of(wrong, 1, 1), None);
+            assert_eq!(of(1, wrong, 1), None);
+            assert_eq!(of(1, 1, wrong), usage(1, 1, None));
         }
     }
 

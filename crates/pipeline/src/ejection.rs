@@ -51,8 +51,12 @@ impl Health {
 
     /// A request failed there: the gateway went on to another endpoint, or it answered 5xx.
     pub(crate) fn failed(&mut self, now: Timestamp) {
+        // Requests that were on their way tell of the incident that took it out, not of another one.
+        if self.is_out(now) {
+            return;
+        }
         self.failures = self.failures.saturating_add(1);
-        if self.failures >= FAILURES_TO_EJECT && !matches!(self.out, Some(Out::Unreachable)) {
+        if self.failures >= FAILURES_TO_EJECT {
             let wait = EJECTION_MIN.saturating_mul(1 << self.ejections.min(5));
             self.ejections = self.ejections.saturating_add(1);
             self.failures = 0;

@@ -6,7 +6,8 @@
 //!
 //! Read first: [`pool::Pool`] and [`pool::Input`].
 //!
-//! Invariants: each offered request gets at most one decision and is completed exactly once; a
+//! Invariants: each offered request gets at most one decision, and a picked one is completed exactly
+//! once; a
 //! decision and its reservation are one step; the same inputs, times and seed give the same outputs.
 
 pub mod config;

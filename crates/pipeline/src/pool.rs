@@ -23,7 +23,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::config::RuntimeConfig;
-use crate::endpoints::Endpoints;
+use crate::endpoints::{Endpoints, Member};
 use crate::pool::decide::Scratch;
 use crate::pool::requests::Request;
 
@@ -208,9 +208,14 @@ impl Pool {
         &self.config
     }
 
+    /// Whether the request waits for a decision.
+    pub fn is_held(&self, id: RequestId) -> bool {
+        self.hold.contains(id)
+    }
+
     /// The present endpoints and their loads, by slot.
     pub fn endpoints(&self, now: Timestamp) -> Vec<EndpointState> {
-        let state = |member: &crate::endpoints::Member| {
+        let state = |member: &Member| {
             let load = member.load.load();
             EndpointState {
                 id: member.id,
@@ -344,7 +349,10 @@ impl Pool {
         fault: ScrapeFault,
         outputs: &mut Vec<Output>,
     ) {
-        if fault == ScrapeFault::Unreachable {
+        let serves_there = |member: &Member| member.spec.metrics_address == member.spec.address;
+        let is_telling = self.endpoints.get(endpoint).is_some_and(serves_there);
+        // Metrics at a port of their own say nothing about the port that serves.
+        if fault == ScrapeFault::Unreachable && is_telling {
             self.note(now, endpoint, outputs, |health| health.unreachable());
         }
     }

@@ -8,8 +8,10 @@
 //!
 //! Invariants: no prompt text leaves this crate, neither in the facts nor in a
 //! [`rejection::Rejection`]; how the body is cut into pieces changes nothing; a conversation that
-//! grows keeps the hashes of its earlier blocks; no input panics.
+//! grows keeps the hashes of its earlier blocks; no input panics; what is hashed is bounded by the size
+//! of the body and by [`BLOCKS_MAX`].
 //!
+//! [`BLOCKS_MAX`]: pointsman_domain::block::BLOCKS_MAX
 //! [`RequestFacts`]: pointsman_domain::facts::RequestFacts
 
 pub mod head;

@@ -12,6 +12,7 @@ use pointsman_pipeline::pool::EndpointState;
 use serde::{Deserialize, Serialize};
 
 use crate::health::Readiness;
+use crate::held::HeldBytes;
 use crate::pool::PoolDoor;
 use crate::record::Recorder;
 
@@ -22,6 +23,7 @@ pub(crate) struct Admin {
     pub(crate) door: Arc<PoolDoor>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) readiness: Readiness,
+    pub(crate) held: Arc<HeldBytes>,
 }
 
 impl Admin {
@@ -43,7 +45,7 @@ async fn metrics(State(admin): State<Admin>) -> impl IntoResponse {
     match admin
         .recorder
         .metrics
-        .render(&admin.pool_name, &endpoints, sizes)
+        .render(&admin.pool_name, &endpoints, sizes, admin.held.now())
     {
         Ok(text) => Ok((
             [(

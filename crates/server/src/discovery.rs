@@ -1,6 +1,7 @@
 //! Endpoints from a file, read again whenever it changes. A file that cannot be used leaves the last
 //! good set in force.
 
+use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,8 +14,63 @@ use tracing::{info, warn};
 use crate::record::Recorder;
 use crate::rollout::Rollout;
 
-/// Reads the file once; an error here ends the start.
-pub(crate) async fn read(path: &Path) -> Result<Vec<EndpointSpec>> {
+/// The endpoints file.
+#[derive(Clone, Debug)]
+pub(crate) struct EndpointsFile {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// The port of all metrics, where it is not the one that serves.
+    pub(crate) metrics_port: Option<u16>,
+}
+
+impl EndpointsFile {
+    /// Reads the file once; an error here ends the start.
+    pub(crate) async fn read(&self) -> Result<Vec<EndpointSpec>> {
+        let mut specs = read(&self.path).await?;
+        if let Some(port) = self.metrics_port {
+            specs
+                .iter_mut()
+                .for_each(|spec| spec.metrics_address.set_port(port));
+        }
+        Ok(specs)
+    }
+
+    /// Rolls out every change of the file, for ever.
+    pub(crate) async fn follow(
+        self,
+        changed: Arc<Notify>,
+        mut present: Vec<EndpointSpec>,
+        rollout: Rollout,
+        recorder: Arc<Recorder>,
+    ) {
+        let mut failure = None;
+        loop {
+            // Also without a signal: a folder that is replaced as a whole takes its watch along.
+            let _timeout = tokio::time::timeout(LOOK_AGAIN, changed.notified()).await;
+            let specs = match self.read().await {
+                Ok(specs) => specs,
+                Err(error) => {
+                    let text = format!("{error:#}");
+                    // Told once: any file in the folder wakes us, and our own log may be one.
+                    if failure.as_ref() != Some(&text) {
+                        recorder.metrics.discovery_failed();
+                        warn!("{text}; the last good set of endpoints stays in force");
+                        failure = Some(text);
+                    }
+                    continue;
+                }
+            };
+            failure = None;
+            if specs != present {
+                info!(endpoints = specs.len(), "the endpoints file changed");
+                rollout.replace(&present, specs.clone()).await;
+                present = specs;
+            }
+        }
+    }
+}
+
+async fn read(path: &Path) -> Result<Vec<EndpointSpec>> {
     let context = || format!("read the endpoints file {}", path.display());
     let length = tokio::fs::metadata(path).await.with_context(context)?.len();
     anyhow::ensure!(
@@ -51,38 +107,7 @@ pub(crate) fn watch(path: &Path) -> Result<(impl Watcher + use<>, Arc<Notify>)> 
     Ok((watcher, changed))
 }
 
-/// Rolls out every change of the file, for ever.
-pub(crate) async fn follow(
-    path: PathBuf,
-    changed: Arc<Notify>,
-    mut present: Vec<EndpointSpec>,
-    rollout: Rollout,
-    recorder: Arc<Recorder>,
-) {
-    let mut failure = None;
-    loop {
-        changed.notified().await;
-        let specs = match read(&path).await {
-            Ok(specs) => specs,
-            Err(error) => {
-                let text = format!("{error:#}");
-                // Told once: any other file in the folder wakes us too, and our own log may be one.
-                if failure.as_ref() != Some(&text) {
-                    recorder.metrics.discovery_failed();
-                    warn!("{text}; the last good set of endpoints stays in force");
-                    failure = Some(text);
-                }
-                continue;
-            }
-        };
-        failure = None;
-        if specs != present {
-            info!(endpoints = specs.len(), "the endpoints file changed");
-            rollout.replace(&present, specs.clone()).await;
-            present = specs;
-        }
-    }
-}
-
+/// How long a change may go unnoticed where no signal comes.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// As today's pickers limit it.
 const FILE_BYTES_MAX: u64 = 1 << 20;

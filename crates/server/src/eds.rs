@@ -173,6 +173,9 @@ impl Stream for EdsStream {
         }
         while let Poll::Ready(assignment) = Pin::new(&mut stream.versions).poll_next(cx) {
             match assignment {
+                // Before the first version nothing is known; an empty set would take away what an
+                // Envoy kept from the process before this one.
+                Some(assignment) if assignment.version == 0 => {}
                 Some(assignment) => stream.pending = Some(assignment),
                 None => return Poll::Ready(None),
             }

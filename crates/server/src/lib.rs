@@ -16,6 +16,7 @@ mod clock;
 mod discovery;
 mod eds;
 mod health;
+mod held;
 mod metrics;
 mod picker;
 mod pool;

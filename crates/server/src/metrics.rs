@@ -4,6 +4,9 @@ mod family;
 mod gauges;
 mod requests;
 
+use std::collections::BTreeSet;
+
+use parking_lot::Mutex;
 use pointsman_domain::event::Event;
 use pointsman_pipeline::pool::{EndpointState, Sizes};
 use prometheus::{Encoder, Error, Registry, TextEncoder};
@@ -21,6 +24,8 @@ pub(crate) struct Metrics {
     faults: FaultMetrics,
     sizes: SizeGauges,
     loads: LoadGauges,
+    /// Gauges are set and read by one reader at a time.
+    reading: Mutex<()>,
 }
 
 impl Metrics {
@@ -34,6 +39,7 @@ impl Metrics {
             faults: FaultMetrics::new(&families)?,
             sizes: SizeGauges::new(&families)?,
             loads: LoadGauges::new(&families)?,
+            reading: Mutex::new(()),
             registry,
         })
     }
@@ -75,6 +81,11 @@ impl Metrics {
         }
     }
 
+    /// Counts a request that was answered in place of an engine.
+    pub(crate) fn answered_here(&self, status: i32) {
+        self.requests.answered_here(status);
+    }
+
     /// Counts an endpoint file that could not be used.
     pub(crate) fn discovery_failed(&self) {
         self.faults.discovery_errors.inc();
@@ -86,9 +97,17 @@ impl Metrics {
         pool: &str,
         endpoints: &[EndpointState],
         sizes: Sizes,
+        body_bytes: usize,
     ) -> Result<String, Error> {
-        self.sizes.set(sizes);
+        let _reading = self.reading.lock();
+        self.sizes.set(sizes, body_bytes);
         self.loads.set(pool, endpoints);
+        let addresses: BTreeSet<String> = endpoints
+            .iter()
+            .map(|endpoint| endpoint.address.to_string())
+            .collect();
+        self.requests
+            .keep_picks(|address| addresses.contains(address));
         let mut text = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
         Ok(String::from_utf8_lossy(&text).into_owned())

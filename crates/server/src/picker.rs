@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use pointsman_domain::endpoint::EndpointSpec;
 use pointsman_extproc::stream::Settings;
 use pointsman_feeds::scrape::ScrapeSettings;
 use pointsman_pipeline::pool::Input;
@@ -15,10 +14,11 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
-use crate::discovery;
+use crate::discovery::{self, EndpointsFile};
 use crate::eds::EdsTable;
 use crate::flags::Flags;
 use crate::health::Readiness;
+use crate::held::HeldBytes;
 use crate::metrics::Metrics;
 use crate::pool::PoolDoor;
 use crate::record::Recorder;
@@ -70,9 +70,8 @@ impl Picker {
             .background
             .spawn("expire", Arc::clone(&door).expire_in_time());
         let scrape = scrape_settings(&flags, &compiled);
-        let port = compiled.metrics.port;
         let loops = picker.background.clone();
-        let follow = scraping::follow(Arc::clone(&door), lives, scrape, port, loops);
+        let follow = scraping::follow(Arc::clone(&door), lives, scrape, loops);
         picker.background.spawn("scraping", follow);
 
         picker
@@ -125,10 +124,12 @@ impl Picker {
             body_bytes_max: usize::try_from(flags.body_bytes_max).unwrap_or(usize::MAX),
             block_size: compiled.runtime.block_size,
         };
+        let held_bytes_max = usize::try_from(flags.held_bytes_max).unwrap_or(usize::MAX);
+        let held = Arc::new(HeldBytes::new(held_bytes_max));
         let service = Service::new(
             Arc::clone(&self.door),
             settings,
-            usize::try_from(flags.held_bytes_max).unwrap_or(usize::MAX),
+            Arc::clone(&held),
             self.streams.clone(),
             self.leave.clone(),
         );
@@ -137,6 +138,7 @@ impl Picker {
             door: Arc::clone(&self.door),
             recorder,
             readiness: self.readiness.clone(),
+            held,
         };
         let readiness = || self.readiness.clone();
         let stop = self.stop_accepting.clone();
@@ -164,18 +166,21 @@ impl Picker {
             warn!("no discovery is configured: the pool stays empty; add a file-discovery plugin");
             return Ok(());
         };
-        let path = PathBuf::from(&discovery.path);
+        let file = EndpointsFile {
+            path: PathBuf::from(&discovery.path),
+            metrics_port: compiled.metrics.port,
+        };
         // Watched before it is read, so that no change falls between the two.
         let watched = discovery
             .watch
-            .then(|| discovery::watch(&path))
+            .then(|| discovery::watch(&file.path))
             .transpose()?;
-        let specs: Vec<EndpointSpec> = discovery::read(&path).await?;
-        info!(endpoints = specs.len(), path = %path.display(), "endpoints read");
+        let specs = file.read().await?;
+        info!(endpoints = specs.len(), path = %file.path.display(), "endpoints read");
         rollout.start(specs.clone());
         if let Some((watcher, changed)) = watched {
             self.background.spawn("discovery", async move {
-                discovery::follow(path, changed, specs, rollout, recorder).await;
+                file.follow(changed, specs, rollout, recorder).await;
                 drop(watcher);
             });
         }

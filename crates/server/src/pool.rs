@@ -16,6 +16,7 @@ use pointsman_domain::observation::{EndCause, Observation};
 use pointsman_domain::time::Timestamp;
 use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Detail, EndpointState, Input, Output, Pool, Sizes};
+use pointsman_proto::ext_proc::ImmediateResponse;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::error;
 
@@ -103,63 +104,34 @@ impl PoolDoor {
             id,
             open: true,
         };
-        let mut outputs = Vec::with_capacity(2);
-        let answer = {
-            let mut inside = self.inside.lock();
-            let now = self.clock.now();
-            let input = Input::Offer { id, facts, detail };
-            guarded(
-                &mut inside.pool,
-                now,
-                Some(id),
-                &mut outputs,
-                |pool, outputs| {
-                    pool.input(now, input, outputs);
-                },
-            );
-            let own = outputs.iter().find_map(|output| match output {
-                Output::Decided {
-                    id: decided,
-                    decision,
-                } if *decided == id => Some(decision.clone()),
-                _ => None,
-            });
-            own.map_or_else(
-                || {
-                    let (sender, receiver) = oneshot::channel();
-                    inside.waiting.insert(id, sender);
-                    Answer::Later(receiver)
-                },
-                Answer::Now,
-            )
+        let (sender, mut receiver) = oneshot::channel();
+        self.run(Some(id), |inside, now, outputs| {
+            inside.waiting.insert(id, sender);
+            inside
+                .pool
+                .input(now, Input::Offer { id, facts, detail }, outputs);
+        });
+        let answer = match receiver.try_recv() {
+            Ok(decision) => Answer::Now(decision),
+            Err(_) => {
+                self.deadline_moved.notify_one();
+                Answer::Later(receiver)
+            }
         };
-        if matches!(answer, Answer::Later(_)) {
-            self.deadline_moved.notify_one();
-        }
-        self.pass_on(outputs);
         (ticket, answer)
     }
 
     /// Gives any other input to the pool.
     pub(crate) fn input(&self, input: Input) {
-        let mut outputs = Vec::new();
-        {
-            let mut inside = self.inside.lock();
-            let now = self.clock.now();
-            let Inside { pool, waiting } = &mut *inside;
-            guarded(pool, now, None, &mut outputs, |pool, outputs| {
-                pool.input(now, input, outputs)
-            });
-            for output in &outputs {
-                if let Output::Decided { id, decision } = output
-                    && let Some(sender) = waiting.remove(id)
-                {
-                    // A stream that has just gone needs no answer: its ticket ends the request.
-                    let _gone = sender.send(decision.clone());
-                }
-            }
-        }
-        self.pass_on(outputs);
+        self.run(None, |inside, now, outputs| {
+            inside.pool.input(now, input, outputs)
+        });
+    }
+
+    /// Counts a request that was answered in place of an engine.
+    pub(crate) fn answered_here(&self, answer: &ImmediateResponse) {
+        let status = answer.status.as_ref().map_or(0, |status| status.code);
+        self.recorder.metrics.answered_here(status);
     }
 
     /// Sleeps until the pool's deadlines and expires what they belong to, for ever.
@@ -186,40 +158,72 @@ impl PoolDoor {
         self.inside.lock().pool.sizes()
     }
 
-    fn pass_on(&self, outputs: Vec<Output>) {
-        for output in outputs {
-            match output {
-                Output::Decided { .. } => {}
-                Output::Event(event) => self.recorder.record(event),
-                Output::Endpoints { added, removed } => {
-                    // The watcher is gone only when the process ends.
-                    let _ending = self.lives.send(Lives { added, removed });
+    /// Does `work` with the pool under its lock, answers the streams that wait for what it decides,
+    /// and records its events. `offered` is the request that `work` offers, if it does.
+    fn run(
+        &self,
+        offered: Option<RequestId>,
+        work: impl FnOnce(&mut Inside, Timestamp, &mut Vec<Output>),
+    ) {
+        let mut events = Vec::with_capacity(1);
+        {
+            let mut inside = self.inside.lock();
+            let outputs = inside.guarded(self.clock.now(), offered, work);
+            for output in outputs {
+                match output {
+                    Output::Decided { id, decision } => inside.answer(id, decision),
+                    Output::Event(event) => events.push(event),
+                    Output::Endpoints { added, removed } => {
+                        // Inside the lock, so that lives are told in their order. The watcher is
+                        // gone only when the process ends.
+                        let _ending = self.lives.send(Lives { added, removed });
+                    }
                 }
             }
+        }
+        for event in events {
+            self.recorder.record(event);
         }
     }
 }
 
-/// Does `work` with the pool. If that panics the process lives: the pool is rebuilt from its open
-/// requests, and the offer `lost`, if it was one, gets a pick by load.
-fn guarded(
-    pool: &mut Pool,
-    now: Timestamp,
-    lost: Option<RequestId>,
-    outputs: &mut Vec<Output>,
-    work: impl FnOnce(&mut Pool, &mut Vec<Output>),
-) {
-    let mut done = Vec::new();
-    if catch_unwind(AssertUnwindSafe(|| work(pool, &mut done))).is_err() {
-        error!(
-            ?lost,
-            "the pool panicked and is rebuilt: report this with the lines before"
-        );
-        // What it said before it failed may not be true.
-        done.clear();
-        pool.recover(now, lost, &mut done);
+impl Inside {
+    /// Does `work`. If that panics the process lives: the pool is rebuilt from its open requests, the
+    /// request `offered` gets a pick by load, and who waited and got lost is told no.
+    fn guarded(
+        &mut self,
+        now: Timestamp,
+        offered: Option<RequestId>,
+        work: impl FnOnce(&mut Self, Timestamp, &mut Vec<Output>),
+    ) -> Vec<Output> {
+        let mut outputs = Vec::with_capacity(2);
+        if catch_unwind(AssertUnwindSafe(|| work(self, now, &mut outputs))).is_err() {
+            error!(
+                ?offered,
+                "the pool panicked and is rebuilt: report this with the lines before"
+            );
+            // What was decided stands in the pool's tables; its events may not be true.
+            outputs.retain(|output| !matches!(output, Output::Event(_)));
+            self.pool.recover(now, offered, &mut outputs);
+            let is_decided = |id| {
+                outputs
+                    .iter()
+                    .any(|o| matches!(o, Output::Decided { id: other, .. } if *other == id))
+            };
+            let pool = &self.pool;
+            // A dropped sender is a refusal.
+            self.waiting
+                .retain(|&id, _| pool.is_held(id) || is_decided(id));
+        }
+        outputs
     }
-    outputs.append(&mut done);
+
+    fn answer(&mut self, id: RequestId, decision: Decision) {
+        if let Some(sender) = self.waiting.remove(&id) {
+            // A stream that has just gone needs no answer: its ticket ends the request.
+            let _gone = sender.send(decision);
+        }
+    }
 }
 
 impl Ticket {

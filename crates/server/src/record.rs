@@ -29,7 +29,11 @@ impl Recorder {
     pub(crate) fn record(&self, event: Event) {
         self.metrics.count(&event);
         match event {
-            Event::Picked(picked) if picked.scores.is_some() => {
+            Event::Picked(mut picked) if picked.scores.is_some() => {
+                if let Some(scores) = &mut picked.scores {
+                    scores.truncate(CANDIDATES_MAX);
+                    scores.shrink_to_fit();
+                }
                 let mut explained = self.explained.lock();
                 explained.truncate(EXPLAINED_MAX - 1);
                 explained.push_front(*picked);
@@ -55,5 +59,7 @@ impl Recorder {
     }
 }
 
+/// Candidates kept in an explanation, best first.
+const CANDIDATES_MAX: usize = 16;
 /// Explanations kept; older ones leave.
 const EXPLAINED_MAX: usize = 256;

@@ -20,11 +20,20 @@ pub async fn run(flags: Flags, warnings: Vec<String>) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("listen to SIGINT")?;
     let mut terminate = signal(SignalKind::terminate()).context("listen to SIGTERM")?;
 
-    let picker = Picker::start(flags, compiled).await?;
-    tokio::select! {
-        _ = interrupt.recv() => info!("SIGINT: draining"),
-        _ = terminate.recv() => info!("SIGTERM: draining"),
-    }
+    let told_to_end = async {
+        tokio::select! {
+            _ = interrupt.recv() => info!("SIGINT"),
+            _ = terminate.recv() => info!("SIGTERM"),
+        }
+    };
+    tokio::pin!(told_to_end);
+    let picker = tokio::select! {
+        picker = Picker::start(flags, compiled) => picker?,
+        // Nothing has been promised to anybody yet.
+        () = &mut told_to_end => return Ok(()),
+    };
+    told_to_end.await;
+    info!("draining");
     picker.drain().await;
     Ok(())
 }

@@ -21,7 +21,6 @@ pub(crate) async fn follow(
     door: Arc<PoolDoor>,
     mut lives: mpsc::UnboundedReceiver<Lives>,
     settings: ScrapeSettings,
-    port: Option<u16>,
     tasks: Tasks,
 ) {
     let interval = settings.interval;
@@ -37,10 +36,7 @@ pub(crate) async fn follow(
         for (id, spec) in added {
             let cancel = CancellationToken::new();
             loops.insert(id, cancel.clone());
-            let mut address = spec.metrics_address;
-            if let Some(port) = port {
-                address.set_port(port);
-            }
+            let address = spec.metrics_address;
             let target = Target {
                 id,
                 address,

@@ -32,7 +32,7 @@ pub(crate) async fn ext_proc(
 ) -> Result<impl Future<Output = ()> + use<>> {
     let message_max = usize::try_from(flags.grpc_max_recv_msg_size).unwrap_or(usize::MAX);
     let service = ExternalProcessorServer::new(service).max_decoding_message_size(message_max);
-    let mut server = Server::builder();
+    let mut server = server();
     if flags.secure_serving {
         let tls = tls::config(&flags.cert_path).await?;
         server = server.tls_config(tls).context("set up TLS")?;
@@ -40,8 +40,6 @@ pub(crate) async fn ext_proc(
     let server = server
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
-        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
         .add_service(service)
         .add_service(health_service(readiness));
     let incoming = listen_grpc(flags, flags.grpc_port, "ext_proc").await?;
@@ -60,7 +58,7 @@ pub(crate) async fn health(
     readiness: Readiness,
 ) -> Result<impl Future<Output = ()> + use<>> {
     let incoming = listen_grpc(flags, flags.grpc_health_port, "health").await?;
-    let server = Server::builder().add_service(health_service(readiness));
+    let server = server().add_service(health_service(readiness));
     Ok(async move { ended("health", server.serve_with_incoming(incoming).await) })
 }
 
@@ -72,7 +70,7 @@ pub(crate) async fn eds(
 ) -> Result<impl Future<Output = ()> + use<>> {
     let incoming = listen_grpc(flags, port, "EDS").await?;
     let service = EndpointDiscoveryServiceServer::new(EdsService::new(table));
-    let server = Server::builder().add_service(service);
+    let server = server().add_service(service);
     Ok(async move { ended("EDS", server.serve_with_incoming(incoming).await) })
 }
 
@@ -80,6 +78,13 @@ pub(crate) async fn eds(
 pub(crate) async fn admin(flags: &Flags, admin: Admin) -> Result<impl Future<Output = ()> + use<>> {
     let listener = listen(flags.bind_address, flags.metrics_port, "admin").await?;
     Ok(async move { ended("admin", axum::serve(listener, admin.router()).await) })
+}
+
+fn server() -> Server {
+    Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+        .http2_max_pending_accept_reset_streams(Some(RESETS_PENDING_MAX))
 }
 
 fn health_service(readiness: Readiness) -> HealthServer<HealthService> {
@@ -113,9 +118,14 @@ fn ended(what: &str, result: Result<(), impl core::fmt::Display>) {
     }
 }
 
-/// A whole prompt of ordinary size fits in flight on one stream, and many on one connection.
+/// A whole prompt of ordinary size fits in flight on one stream.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
-const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
+/// One connection carries the streams of many clients. Each stream has its window; one of them that
+/// is not read must not use up the connection's.
+const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
+/// The gateway passes on what its clients do. With the library's default of 20, one client that
+/// resets a burst of requests would end the connection, and every other client's response on it.
+const RESETS_PENDING_MAX: usize = 1 << 20;
 /// A gateway that vanished without a word must not hold reservations for ever.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);

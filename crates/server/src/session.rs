@@ -5,7 +5,6 @@
 //! no channel: when the gateway resets the stream the session is dropped, and its ticket with it.
 
 use core::pin::Pin;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -13,7 +12,9 @@ use std::sync::Arc;
 
 use pointsman_domain::decision::{Decision, Refusal};
 use pointsman_extproc::stream::{Action, Settings, Stream as Machine};
+use pointsman_proto::ext_proc::body_mutation::Mutation;
 use pointsman_proto::ext_proc::external_processor_server::ExternalProcessor;
+use pointsman_proto::ext_proc::processing_response::Response as Reply;
 use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
 use tokio::sync::oneshot;
 use tokio::time::Sleep;
@@ -23,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::held::{HeldBytes, HeldShare};
 use crate::pool::{Answer, PoolDoor, Ticket};
 
 /// The ext_proc service of one pool.
@@ -35,13 +37,6 @@ pub(crate) struct Service {
     leave: CancellationToken,
 }
 
-/// Body bytes that all sessions hold, against the process's limit.
-#[derive(Debug)]
-pub(crate) struct HeldBytes {
-    held: AtomicUsize,
-    max: usize,
-}
-
 /// One stream.
 pub(crate) struct Session {
     door: Arc<PoolDoor>,
@@ -49,12 +44,14 @@ pub(crate) struct Session {
     machine: Machine,
     ticket: Option<Ticket>,
     answer: Option<oneshot::Receiver<Decision>>,
-    /// Runs while a gateway that declared no body mode may be waiting for us.
-    body_overdue: Option<Pin<Box<Sleep>>>,
+    /// Runs while more of the request should come.
+    body_timer: Option<Pin<Box<Sleep>>>,
     /// The gateway's side has ended; only an answer that is on its way is still awaited.
     input_ended: bool,
     actions: Vec<Action>,
     replies: VecDeque<ProcessingResponse>,
+    /// Body bytes in those replies.
+    reply_bytes: usize,
     held: HeldShare,
     finished: bool,
     /// Ready when the process ends and waits no longer.
@@ -62,30 +59,19 @@ pub(crate) struct Session {
     _open: TaskTrackerToken,
 }
 
-/// A session's part of the held bytes, given back when it is dropped.
-#[derive(Debug)]
-struct HeldShare {
-    all: Arc<HeldBytes>,
-    bytes: usize,
-}
-
 impl Service {
     /// A service for one pool. `open` counts its streams; at `leave` those end that can without harm.
-    pub(crate) fn new(
+    pub(crate) const fn new(
         door: Arc<PoolDoor>,
         settings: Settings,
-        held_bytes_max: usize,
+        held: Arc<HeldBytes>,
         open: TaskTracker,
         leave: CancellationToken,
     ) -> Self {
-        let held = HeldBytes {
-            held: AtomicUsize::new(0),
-            max: held_bytes_max,
-        };
         Self {
             door,
             settings,
-            held: Arc::new(held),
+            held,
             open,
             leave,
         }
@@ -106,14 +92,12 @@ impl ExternalProcessor for Service {
             machine: Machine::new(self.settings),
             ticket: None,
             answer: None,
-            body_overdue: None,
+            body_timer: None,
             input_ended: false,
             actions: Vec::new(),
             replies: VecDeque::new(),
-            held: HeldShare {
-                all: Arc::clone(&self.held),
-                bytes: 0,
-            },
+            reply_bytes: 0,
+            held: HeldShare::new(Arc::clone(&self.held)),
             finished: false,
             leave: Box::pin(self.leave.clone().cancelled_owned()),
             _open: self.open.token(),
@@ -127,7 +111,7 @@ impl Stream for Session {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let session = &mut *self;
         loop {
-            if let Some(reply) = session.replies.pop_front() {
+            if let Some(reply) = session.next_reply() {
                 return Poll::Ready(Some(Ok(reply)));
             }
             if session.finished {
@@ -169,7 +153,7 @@ impl Stream for Session {
                 session.closed();
                 continue;
             }
-            if !session.poll_body_overdue(cx) {
+            if !session.poll_body_timer(cx) {
                 return Poll::Pending;
             }
         }
@@ -178,29 +162,60 @@ impl Stream for Session {
 
 impl Session {
     fn message(&mut self, message: ProcessingRequest) {
+        self.body_timer = None;
         self.machine.message(message, &mut self.actions);
-        if !self.held.set(self.machine.held_bytes()) {
+        if !self.account() {
+            // What is refused here must not be asked about, if this was the last piece.
+            self.actions
+                .retain(|action| !matches!(action, Action::Ask(_)));
             self.machine.refuse(Refusal::HoldFull, &mut self.actions);
         }
         self.act();
     }
 
-    /// Whether the time for a first piece of body has just passed.
-    fn poll_body_overdue(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.machine.awaits_undeclared_body() {
-            self.body_overdue = None;
+    /// Whether the time has just passed in which more of the request should have come.
+    fn poll_body_timer(&mut self, cx: &mut Context<'_>) -> bool {
+        let is_undeclared = self.machine.awaits_undeclared_body();
+        if !is_undeclared && !self.machine.gathers_body() {
+            self.body_timer = None;
             return false;
         }
-        let overdue = self
-            .body_overdue
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(BODY_OVERDUE)));
-        if overdue.as_mut().poll(cx).is_pending() {
+        let wait = if is_undeclared {
+            BODY_OVERDUE
+        } else {
+            BODY_STALLED
+        };
+        let timer = self
+            .body_timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(wait)));
+        if timer.as_mut().poll(cx).is_pending() {
             return false;
         }
-        self.body_overdue = None;
-        self.machine.body_overdue(&mut self.actions);
+        self.body_timer = None;
+        if is_undeclared {
+            self.machine.body_overdue(&mut self.actions);
+        } else {
+            self.machine.body_stalled(&mut self.actions);
+        }
         self.act();
         true
+    }
+
+    fn next_reply(&mut self) -> Option<ProcessingResponse> {
+        let reply = self.replies.pop_front()?;
+        let bytes = body_bytes(&reply);
+        if bytes > 0 {
+            self.reply_bytes = self.reply_bytes.saturating_sub(bytes);
+            self.account();
+        }
+        Some(reply)
+    }
+
+    /// Counts what is held, be it for the decision or until the gateway reads it; `false` if that
+    /// passes the process's limit.
+    fn account(&mut self) -> bool {
+        self.held
+            .set(self.machine.held_bytes().saturating_add(self.reply_bytes))
     }
 
     fn decided(&mut self, decision: &Decision) {
@@ -219,7 +234,13 @@ impl Session {
         let mut actions = core::mem::take(&mut self.actions);
         for action in actions.drain(..) {
             match action {
-                Action::Reply(reply) => self.replies.push_back(reply),
+                Action::Reply(reply) => {
+                    if let Some(Reply::ImmediateResponse(answer)) = &reply.response {
+                        self.door.answered_here(answer);
+                    }
+                    self.reply_bytes += body_bytes(&reply);
+                    self.replies.push_back(reply);
+                }
                 Action::Ask(facts) => {
                     let (ticket, answer) = self.door.offer(facts);
                     self.ticket = Some(ticket);
@@ -249,7 +270,7 @@ impl Session {
         } else {
             self.act();
         }
-        self.held.set(self.machine.held_bytes());
+        self.account();
     }
 }
 
@@ -263,23 +284,20 @@ impl Drop for Session {
     }
 }
 
-impl HeldShare {
-    /// Makes this share `bytes`; `false` if that passes the process's limit.
-    fn set(&mut self, bytes: usize) -> bool {
-        let grown = bytes.saturating_sub(self.bytes);
-        let shrunk = self.bytes.saturating_sub(bytes);
-        self.bytes = bytes;
-        self.all.held.fetch_sub(shrunk, Ordering::Relaxed);
-        let before = self.all.held.fetch_add(grown, Ordering::Relaxed);
-        grown == 0 || before.saturating_add(grown) <= self.all.max
-    }
-}
-
-impl Drop for HeldShare {
-    fn drop(&mut self) {
-        self.set(0);
+/// Bytes of body that the gateway gets back with a reply.
+fn body_bytes(reply: &ProcessingResponse) -> usize {
+    let (Some(Reply::RequestBody(body)) | Some(Reply::ResponseBody(body))) = &reply.response else {
+        return 0;
+    };
+    let common = body.response.as_ref();
+    match common.and_then(|common| common.body_mutation.as_ref()?.mutation.as_ref()) {
+        Some(Mutation::StreamedResponse(piece)) => piece.body.len(),
+        Some(Mutation::Body(body)) => body.len(),
+        Some(Mutation::ClearBody(_)) | None => 0,
     }
 }
 
 /// A gateway that sends bodies unasked does so at once; less than Envoy's message timeout of 200 ms.
 const BODY_OVERDUE: Duration = Duration::from_millis(100);
+/// A client that has not sent more of its body by then holds memory that others need.
+const BODY_STALLED: Duration = Duration::from_secs(30);

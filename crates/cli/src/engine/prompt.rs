@@ -76,7 +76,8 @@ impl Author {
 
     /// The keys of the blocks of `pieces`, taken together as one text.
     pub(crate) fn keys(&self, root: BlockKey, pieces: &[&[u8]]) -> Vec<BlockKey> {
-        let mut hasher = BlockHasher::new(self.block_size);
+        // The size of a request's body bounds it.
+        let mut hasher = BlockHasher::new(self.block_size, usize::MAX);
         for piece in pieces {
             hasher.push(piece);
         }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn hashes(pieces: &[&[u8]]) -> Vec<BlockHash> {
-    let mut hasher = BlockHasher::new(BlockSize::new(4).unwrap());
+    let mut hasher = BlockHasher::new(BlockSize::new(4).unwrap(), BLOCKS_MAX);
     for piece in pieces {
         hasher.push(piece);
     }
@@ -74,7 +74,57 @@ fn the_same_block_has_another_key_behind_another_prefix() {
     assert_ne!(keys[0], keys[1]);
 }
 
+#[test]
+fn a_long_prompt_has_bounded_blocks_and_counts_all_its_bytes() {
+    let block = [3; 16];
+    let full = vec![3; 16 * BLOCKS_MAX];
+    assert_eq!(hashes(&[&full]).len(), BLOCKS_MAX);
+
+    let long = vec![3; 16 * (BLOCKS_MAX + 5) + 7];
+    let (head, tail) = long.split_at(9);
+    let (middle, end) = long.split_at(16 * (BLOCKS_MAX - 1) + 1);
+    for pieces in [
+        &[&long[..]][..],
+        &[head, tail],
+        &[middle, end],
+        &[&full, &block, &block],
+    ] {
+        assert_eq!(hashes(pieces), hashes(&[&full]));
+    }
+
+    let mut hasher = BlockHasher::new(BlockSize::new(4).unwrap(), BLOCKS_MAX);
+    hasher.push(&long);
+    hasher.push(&block);
+    assert_eq!(hasher.bytes(), long.len() as u64 + 16);
+}
+
+#[test]
+fn a_repetition_beyond_the_last_block_is_counted_and_not_hashed() {
+    // Each of these would take years one by one.
+    for times in [u64::MAX / 32, u64::MAX] {
+        let mut hasher = BlockHasher::new(BlockSize::new(4).unwrap(), BLOCKS_MAX);
+        hasher.repeat(&[3; 16], times);
+        hasher.repeat(&[], times);
+        assert_eq!(hasher.bytes(), times.saturating_mul(16));
+        assert_eq!(hasher.finish().len(), BLOCKS_MAX);
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_repetition_is_as_many_pieces(
+        before in proptest::collection::vec(any::<u8>(), 0..20),
+        piece in proptest::collection::vec(any::<u8>(), 0..20),
+        times in 0_u64..20,
+    ) {
+        let mut repeated = BlockHasher::new(BlockSize::new(4).unwrap(), BLOCKS_MAX);
+        repeated.push(&before);
+        repeated.repeat(&piece, times);
+        let written = [before, piece.repeat(usize::try_from(times).unwrap())].concat();
+        prop_assert_eq!(repeated.bytes(), written.len() as u64);
+        prop_assert_eq!(repeated.finish(), hashes(&[&written]));
+    }
+
     #[test]
     fn cutting_the_prompt_elsewhere_changes_nothing(
         bytes in proptest::collection::vec(any::<u8>(), 0..300),

@@ -9,7 +9,7 @@ use pointsman_request::read;
 
 use super::{Replies, Settings, Step};
 use crate::headers;
-use crate::held::{HeldBody, TooLarge};
+use crate::held::{HeldBody, PIECES_MAX, TooLarge};
 use crate::modes::{BodyForm, Modes, RequestPlan};
 use crate::refusal::{self, Cause};
 use crate::reply::{self, Direction, PieceEnd, Route};
@@ -42,7 +42,8 @@ enum Progress {
 #[derive(Debug, Default)]
 struct Owed {
     headers: bool,
-    /// Body messages of modes with plain answers.
+    /// Body messages of modes with plain answers, at most as many as a held body may have pieces:
+    /// each becomes an answer at once when the decision comes.
     bodies: usize,
     /// The end of a held body, if a body message brought it.
     body_end: Option<PieceEnd>,
@@ -64,7 +65,12 @@ impl RequestPhase {
     }
 
     pub(super) const fn held_bytes(&self) -> usize {
-        self.held.bytes()
+        self.held.memory_bytes()
+    }
+
+    /// Whether the headers came and the end of the request did not.
+    pub(super) const fn gathers_body(&self) -> bool {
+        matches!(self.progress, Progress::Gathering) && self.headers_came
     }
 
     pub(super) const fn is_asked(&self) -> bool {
@@ -141,6 +147,7 @@ impl RequestPhase {
                 self.owed.bodies += 1;
                 self.ask_at_body(message, may_be_partial)
             }
+            (Progress::Asked, _) if self.owed.bodies >= PIECES_MAX => self.too_large(),
             (Progress::Asked, _) => {
                 self.owed.bodies += 1;
                 Step::Nothing

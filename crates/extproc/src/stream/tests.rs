@@ -25,6 +25,7 @@ use prost_types::{Struct, Value};
 use transcript::{line_of_action, line_of_request};
 
 use super::*;
+use crate::held::PIECE_OVERHEAD_BYTES;
 use crate::reply::Direction;
 
 /// A stream with all that happened on it.

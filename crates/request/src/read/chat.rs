@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use pointsman_domain::block::{BlockHasher, BlockSize};
+use pointsman_domain::block::{BLOCKS_MAX, BlockHasher, BlockSize};
 use pointsman_domain::facts::Prompt;
 use pointsman_domain::units::{BYTES_PER_TOKEN, Tokens};
 use serde::Deserializer;
@@ -28,7 +28,7 @@ impl PromptForm for Messages {
         json: D,
         block: BlockSize,
     ) -> Result<Option<Prompt>, D::Error> {
-        let mut transcript = Transcript(BlockHasher::new(block));
+        let mut transcript = Transcript(BlockHasher::new(block, BLOCKS_MAX));
         let messages = json.deserialize_seq(List(&mut transcript))?;
         let tokens = Tokens::of_text_bytes(transcript.0.bytes());
         Ok((messages > 0).then(|| Prompt {
@@ -62,9 +62,9 @@ impl Transcript {
     fn media(&mut self, content: &[u8]) {
         let digest = xxh3_64(content).to_le_bytes();
         self.mark(MEDIA);
-        for _ in 0..MEDIA_TOKENS * BYTES_PER_TOKEN / digest.len() as u64 {
-            self.0.push(&digest);
-        }
+        // Many short members would else become a prompt of a hundred times the body's length.
+        let times = MEDIA_TOKENS * BYTES_PER_TOKEN / digest.len() as u64;
+        self.0.repeat(&digest, times);
     }
 }
 
@@ -159,7 +159,8 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.0.scalar(value)
+        // With an exponent, as `1e300` has three hundred digits without.
+        self.0.scalar(format_args!("{value:e}"))
     }
 }
 

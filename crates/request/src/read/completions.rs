@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use pointsman_domain::block::{BlockHasher, BlockSize};
+use pointsman_domain::block::{BLOCKS_MAX, BlockHasher, BlockSize};
 use pointsman_domain::facts::Prompt;
 use pointsman_domain::units::Tokens;
 use serde::Deserializer;
@@ -27,7 +27,7 @@ impl PromptForm for Prompts {
         block: BlockSize,
     ) -> Result<Option<Prompt>, D::Error> {
         let mut collected = Collected {
-            hasher: BlockHasher::new(block),
+            hasher: BlockHasher::new(block, BLOCKS_MAX),
             kind: None,
             ids: 0,
         };

@@ -43,6 +43,7 @@ pub(crate) fn read_into<P: PromptForm>(
         form: PhantomData,
     })
     .and_then(|()| json.end())
+    .and_then(|()| found.read_last_prompt::<P>(block))
     .map_err(|error| found.rejection::<P>(&error))?;
 
     facts.model = Some(found.model()?);
@@ -66,6 +67,9 @@ pub(crate) struct Name<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 #[derive(Default)]
 struct Found<'a> {
     prompt: PromptFound,
+    /// The last of further members with the prompt's name. It is read once all are known, as a body
+    /// full of short prompts would else have each of them hashed.
+    last_prompt: Option<&'a RawValue>,
     model: Option<&'a RawValue>,
     stream: Option<&'a RawValue>,
     max_completion_tokens: Option<&'a RawValue>,
@@ -84,6 +88,23 @@ enum PromptFound {
 }
 
 impl Found<'_> {
+    fn read_last_prompt<P: PromptForm>(&mut self, block: BlockSize) -> serde_json::Result<()> {
+        if let Some(json) = self.last_prompt {
+            self.read_prompt::<P, _>(json, block)?;
+        }
+        Ok(())
+    }
+
+    fn read_prompt<'de, P: PromptForm, D: Deserializer<'de>>(
+        &mut self,
+        json: D,
+        block: BlockSize,
+    ) -> Result<(), D::Error> {
+        self.prompt = PromptFound::Reading;
+        self.prompt = P::read(json, block)?.map_or(PromptFound::Empty, PromptFound::Read);
+        Ok(())
+    }
+
     fn model(&self) -> Result<Box<str>, Rejection> {
         const FIELD: &str = "model";
         const EXPECTED: &str = "a string that names a model";
@@ -153,14 +174,14 @@ impl<'de, P: PromptForm> Visitor<'de> for Members<'_, 'de, P> {
         let found = self.found;
         while let Some(Name(name)) = map.next_key()? {
             match name.as_ref() {
-                name if name == P::FIELD => {
-                    found.prompt = PromptFound::Reading;
-                    let prompt = map.next_value_seed(PromptSeed::<P> {
+                name if name == P::FIELD => match found.prompt {
+                    PromptFound::Missing => map.next_value_seed(PromptSeed::<P> {
+                        found,
                         block: self.block,
                         form: PhantomData,
-                    })?;
-                    found.prompt = prompt.map_or(PromptFound::Empty, PromptFound::Read);
-                }
+                    })?,
+                    _ => found.last_prompt = Some(map.next_value()?),
+                },
                 "model" => found.model = Some(map.next_value()?),
                 "stream" => found.stream = Some(map.next_value()?),
                 "max_completion_tokens" => found.max_completion_tokens = Some(map.next_value()?),
@@ -179,16 +200,17 @@ impl<'de, P: PromptForm> Visitor<'de> for Members<'_, 'de, P> {
     }
 }
 
-struct PromptSeed<P> {
+struct PromptSeed<'f, 'a, P> {
+    found: &'f mut Found<'a>,
     block: BlockSize,
     form: PhantomData<P>,
 }
 
-impl<'de, P: PromptForm> DeserializeSeed<'de> for PromptSeed<P> {
-    type Value = Option<Prompt>;
+impl<'de, P: PromptForm> DeserializeSeed<'de> for PromptSeed<'_, '_, P> {
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
-        P::read(json, self.block)
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        self.found.read_prompt::<P, D>(json, self.block)
     }
 }
 

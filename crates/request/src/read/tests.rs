@@ -1,3 +1,4 @@
+use pointsman_domain::block::BLOCKS_MAX;
 use pointsman_domain::facts::Prompt;
 use pointsman_domain::units::Tokens;
 use proptest::prelude::*;
@@ -76,6 +77,61 @@ fn b03_members_that_are_not_read_are_never_refused() {
     ] {
         assert_eq!(chat(&format!(",{unread}")).model.as_deref(), Some("m"));
     }
+}
+
+#[test]
+fn a_body_of_any_form_has_bounded_blocks() {
+    const BODY_BYTES: usize = 1 << 20;
+    let list = |element: &str| element.repeat(BODY_BYTES / element.len());
+    let media = format!(r#"[{{"content":[{{{}"a":1}}]}}]"#, list(r#""file":1,"#));
+    let text = format!(r#"[{{"content":"{}"}}]"#, list("x"));
+    let marks = format!("[{}0]", list("[],"));
+    let texts = format!(r#"[{}""]"#, list(r#""","#));
+    let ids = format!("[{}0]", list("1,"));
+    let id_lists = format!("[{}[0]]", list("[1],"));
+    for (path, member, prompt) in [
+        (CHAT, "messages", &media),
+        (CHAT, "messages", &text),
+        (CHAT, "messages", &marks),
+        (COMPLETIONS, "prompt", &texts),
+        (COMPLETIONS, "prompt", &ids),
+        (COMPLETIONS, "prompt", &id_lists),
+    ] {
+        let facts = read(path, &format!(r#"{{"model":"m","{member}":{prompt}}}"#)).unwrap();
+        assert_eq!(facts.prompt.blocks.len(), BLOCKS_MAX, "{}", &prompt[..30]);
+        // What is not hashed is counted all the same.
+        let hashed = BlockSize::DEFAULT.tokens().0 * BLOCKS_MAX as u64;
+        assert!(facts.prompt.tokens > Tokens(hashed), "{}", &prompt[..30]);
+    }
+}
+
+#[test]
+fn of_many_prompts_only_the_last_is_read_again() {
+    let body = |last: &str| {
+        // The one before the last is of no type that a prompt has.
+        format!(r#"{{"model":"m","messages":["a"],"messages":7,"messages":{last}}}"#)
+    };
+    let once = read(CHAT, r#"{"model":"m","messages":["b"]}"#).unwrap();
+    assert_eq!(read(CHAT, &body(r#"["b"]"#)).unwrap().prompt, once.prompt);
+    assert!(matches!(
+        read(CHAT, &body("[]")),
+        Err(Rejection::EmptyField {
+            field: "messages",
+            ..
+        })
+    ));
+    assert!(matches!(
+        read(CHAT, &body("7")),
+        Err(Rejection::WrongType {
+            field: "messages",
+            ..
+        })
+    ));
+    let deep = "[".repeat(1_000) + &"]".repeat(1_000);
+    assert!(matches!(
+        read(CHAT, &body(&deep)),
+        Err(Rejection::NotJson { .. })
+    ));
 }
 
 #[test]

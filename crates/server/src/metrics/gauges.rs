@@ -12,6 +12,7 @@ pub(super) struct SizeGauges {
     in_flight: IntGauge,
     held: IntGauge,
     held_bytes: IntGauge,
+    body_bytes: IntGauge,
     prefix_blocks: IntGauge,
     prefix_bytes: IntGauge,
 }
@@ -44,6 +45,10 @@ impl SizeGauges {
                 "pointsman_requests_held_bytes",
                 "Body bytes of requests that wait for an endpoint.",
             )?,
+            body_bytes: families.gauge(
+                "pointsman_held_body_bytes",
+                "Body bytes that all open streams hold, against --held-bytes-max.",
+            )?,
             prefix_blocks: families.gauge(
                 "pointsman_prefix_index_blocks",
                 "Memberships in the prefix index.",
@@ -55,11 +60,12 @@ impl SizeGauges {
         })
     }
 
-    pub(super) fn set(&self, sizes: Sizes) {
+    pub(super) fn set(&self, sizes: Sizes, body_bytes: usize) {
         let set = |gauge: &IntGauge, size: u64| gauge.set(i64::try_from(size).unwrap_or(i64::MAX));
         set(&self.in_flight, sizes.in_flight as u64);
         set(&self.held, sizes.held as u64);
         set(&self.held_bytes, sizes.held_bytes);
+        set(&self.body_bytes, body_bytes as u64);
         set(&self.prefix_blocks, sizes.prefix_blocks as u64);
         set(&self.prefix_bytes, sizes.prefix_bytes as u64);
     }

@@ -2,6 +2,7 @@
 
 use pointsman_domain::event::{Completed, Picked};
 use pointsman_domain::observation::Usage;
+use prometheus::core::Collector;
 use prometheus::{Error, Histogram, HistogramVec, IntCounter, IntCounterVec};
 
 use super::family::Families;
@@ -10,6 +11,7 @@ use super::family::Families;
 #[derive(Debug)]
 pub(super) struct RequestMetrics {
     picks: IntCounterVec,
+    answered_here: IntCounterVec,
     pub(super) refusals: IntCounterVec,
     completed: IntCounterVec,
     duration: HistogramVec,
@@ -42,6 +44,11 @@ impl RequestMetrics {
                 "Picks by endpoint.",
                 &["endpoint"],
             )?,
+            answered_here: families.counters(
+                "pointsman_answered_here_total",
+                "Requests answered in place of an engine, by status: refused by the pool or before.",
+                &["status"],
+            )?,
             refusals: families.counters(
                 "pointsman_refusals_total",
                 "Requests that the pool refused, by reason.",
@@ -73,6 +80,26 @@ impl RequestMetrics {
             .with_label_values(&[&picked.address.to_string()])
             .inc();
         self.waited.observe(picked.waited.as_secs_f64());
+    }
+
+    pub(super) fn answered_here(&self, status: i32) {
+        self.answered_here
+            .with_label_values(&[&status.to_string()])
+            .inc();
+    }
+
+    /// Forgets endpoints that have gone: addresses come and go, and each would stay for ever.
+    pub(super) fn keep_picks(&self, is_present: impl Fn(&str) -> bool) {
+        for family in self.picks.collect() {
+            for metric in family.get_metric() {
+                for label in metric.get_label() {
+                    if !is_present(label.value()) {
+                        // Somebody else may have removed it; gone is gone.
+                        let _gone = self.picks.remove_label_values(&[label.value()]);
+                    }
+                }
+            }
+        }
     }
 
     pub(super) fn completed(&self, completed: &Completed) {

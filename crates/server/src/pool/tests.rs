@@ -103,32 +103,45 @@ fn a_panic_inside_the_pool_costs_neither_the_process_nor_the_request() {
     let (door, _lives) = door("");
     door.input(Input::Endpoints(vec![endpoint(1)]));
     let (ticket, _answer) = door.offer(facts());
-    let mut outputs = Vec::new();
-    let lost = Some(RequestId(99));
-    let now = door.clock.now();
-    guarded(
-        &mut door.inside.lock().pool,
-        now,
-        lost,
-        &mut outputs,
-        |_, outputs| {
-            outputs.clear();
-            panic!("a stage failed");
-        },
-    );
-    let picked = |output: &Output| {
-        matches!(
-            output,
-            Output::Decided {
-                id: RequestId(99),
-                decision: Decision::Picked(_)
-            }
-        )
-    };
-    assert!(outputs.iter().any(picked));
+    let lost = RequestId(99);
+    let (sender, mut receiver) = oneshot::channel();
+    door.run(Some(lost), |inside, _, _| {
+        inside.waiting.insert(lost, sender);
+        panic!("a stage failed");
+    });
+    assert!(matches!(receiver.try_recv(), Ok(Decision::Picked(_))));
     assert_eq!(door.sizes().in_flight, 2);
     drop(ticket);
     assert_eq!(door.sizes().in_flight, 1);
+}
+
+#[test]
+fn after_a_panic_nobody_waits_for_an_answer_that_cannot_come() {
+    let (door, _lives) = door(HOLDING);
+    let (_held, held) = door.offer(facts());
+    let Answer::Later(mut held) = held else {
+        panic!("not held")
+    };
+    let (sender, mut lost) = oneshot::channel();
+    let (woken, mut decided) = oneshot::channel();
+    door.run(None, |inside, _, outputs| {
+        inside.waiting.insert(RequestId(98), woken);
+        inside.waiting.insert(RequestId(99), sender);
+        let decision = Decision::Refused(Refusal::HoldFull);
+        outputs.push(Output::Decided {
+            id: RequestId(98),
+            decision,
+        });
+        panic!("a stage failed");
+    });
+    assert!(matches!(
+        decided.try_recv(),
+        Ok(Decision::Refused(Refusal::HoldFull))
+    ));
+    assert_eq!(lost.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+    assert_eq!(held.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    door.input(Input::Endpoints(vec![endpoint(1)]));
+    assert!(matches!(held.try_recv(), Ok(Decision::Picked(_))));
 }
 
 #[test]

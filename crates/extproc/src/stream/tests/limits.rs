@@ -22,7 +22,7 @@ fn b22_b23_a_body_over_the_limit_is_refused_as_soon_as_it_is_over() {
     let mut exchange = limited(64);
     let piece = Bytes::from(vec![b' '; 60]);
     exchange.post().body(&piece, Ends::Later);
-    assert_eq!(exchange.stream.held_bytes(), 60);
+    assert_eq!(exchange.stream.held_bytes(), 60 + PIECE_OVERHEAD_BYTES);
     exchange.body(&piece, Ends::Later);
     assert_eq!(exchange.stream.held_bytes(), 0);
     exchange
@@ -67,10 +67,83 @@ fn b22_the_limit_holds_for_a_buffered_body_and_for_an_announced_length() {
 }
 
 #[test]
+fn the_limit_counts_the_bytes_of_a_body_and_not_its_pieces() {
+    let mut exchange = limited(64);
+    exchange.post();
+    for _ in 0..64 {
+        exchange.body(&Bytes::from_static(b" "), Ends::Later);
+    }
+    let held = 64 * (1 + PIECE_OVERHEAD_BYTES);
+    assert_eq!(exchange.stream.held_bytes(), held);
+    assert_eq!(exchange.actions, []);
+}
+
+#[test]
+fn a_body_that_stalls_is_refused_and_frees_what_was_held() {
+    for headers in [Exchange::duplex, Exchange::undeclared] {
+        let mut exchange = headers();
+        assert!(!exchange.stream.gathers_body());
+        exchange.post();
+        assert!(exchange.stream.gathers_body());
+        exchange.body(&chat().slice(..20), Ends::Later);
+        assert!(exchange.stream.gathers_body());
+        exchange.step("stalled", Stream::body_stalled);
+        assert!(exchange.transcript.contains("< immediate 408"));
+        assert!(!exchange.stream.gathers_body());
+        assert_eq!(exchange.stream.held_bytes(), 0);
+        exchange
+            .step("stalled", Stream::body_stalled)
+            .body(&chat(), Ends::Here)
+            .picked()
+            .step("closed", Stream::closed);
+        assert_eq!(exchange.actions.len(), 2);
+        assert_eq!(exchange.actions[1], Action::Ended(EndCause::Refused));
+    }
+}
+
+#[test]
+fn a_request_that_is_complete_or_gathered_by_the_gateway_does_not_stall() {
+    let mut complete = Exchange::duplex();
+    complete.post().body(&chat(), Ends::Here);
+    let mut ended_by_trailers = Exchange::duplex();
+    ended_by_trailers
+        .post()
+        .body(&chat(), Ends::Later)
+        .trailers();
+    let mut routed = Exchange::duplex();
+    routed.post().body(&chat(), Ends::Here).picked();
+    let mut bodyless = Exchange::duplex();
+    bodyless.send(request_headers("GET", "/v1/models", Ends::Here));
+    let mut closed = Exchange::duplex();
+    closed.post().step("closed", Stream::closed);
+    let mut streamed = Exchange::declared(BodySendMode::Streamed, BodySendMode::None);
+    streamed.post();
+    let mut buffered = Exchange::declared(BodySendMode::Buffered, BodySendMode::None);
+    buffered.post();
+    let new = Exchange::duplex();
+    for mut exchange in [
+        new,
+        complete,
+        ended_by_trailers,
+        routed,
+        bodyless,
+        closed,
+        streamed,
+        buffered,
+    ] {
+        assert!(!exchange.stream.gathers_body(), "{}", exchange.transcript);
+        let before = exchange.actions.len();
+        exchange.step("stalled", Stream::body_stalled);
+        assert_eq!(exchange.actions.len(), before, "{}", exchange.transcript);
+    }
+}
+
+#[test]
 fn b23_a_stream_that_goes_away_frees_what_it_held() {
     let mut exchange = Exchange::duplex();
     exchange.post().body(&chat(), Ends::Later);
-    assert_eq!(exchange.stream.held_bytes(), chat().len());
+    let held = chat().len() + PIECE_OVERHEAD_BYTES;
+    assert_eq!(exchange.stream.held_bytes(), held);
     exchange.step("closed", Stream::closed);
     assert_eq!(exchange.stream.held_bytes(), 0);
     assert_eq!(exchange.actions, [Action::Ended(EndCause::Cut)]);

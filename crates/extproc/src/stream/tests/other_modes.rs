@@ -1,6 +1,7 @@
 use insta::assert_snapshot;
 
 use super::*;
+use crate::held::PIECES_MAX;
 
 #[test]
 fn b17_a_buffered_request_goes_on_at_its_headers_and_is_routed_at_its_body() {
@@ -38,6 +39,29 @@ fn a_streamed_body_that_does_not_wait_is_answered_after_the_headers() {
         .picked();
     assert_snapshot!(exchange.transcript);
     assert_eq!(exchange.stream.held_bytes(), 0);
+}
+
+#[test]
+fn a_streamed_body_in_very_many_pieces_is_refused_while_it_waits() {
+    let piece = || Request::RequestBody(http_body(Bytes::from_static(b"x"), Ends::Later));
+    let mut exchange = Exchange::declared(BodySendMode::Streamed, BodySendMode::None);
+    exchange.post();
+    for _ in 0..PIECES_MAX {
+        exchange.send(piece());
+    }
+    assert!(matches!(exchange.actions[..], [Action::Ask(_)]));
+    exchange.send(piece()).send(piece()).picked();
+    assert!(exchange.transcript.contains("< immediate 413"));
+    assert_eq!(exchange.actions.len(), 3);
+    assert_eq!(exchange.actions[2], Action::Ended(EndCause::Refused));
+
+    // Once it is routed each piece is answered as it comes, so there may be any number.
+    let mut routed = Exchange::declared(BodySendMode::Streamed, BodySendMode::None);
+    routed.post().picked();
+    for _ in 0..=PIECES_MAX {
+        routed.send(piece());
+    }
+    assert!(!routed.transcript.contains("immediate"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ enum Event {
     Decided(Refusal),
     Refuse(Refusal),
     BodyOverdue,
+    BodyStalled,
     Closed,
 }
 
@@ -55,6 +56,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => any_refusal().prop_map(Event::Decided),
         1 => any_refusal().prop_map(Event::Refuse),
         1 => Just(Event::BodyOverdue),
+        1 => Just(Event::BodyStalled),
         1 => Just(Event::Closed),
     ]
 }
@@ -81,6 +83,7 @@ fn play(exchange: &mut Exchange, event: Event) {
             stream.refuse(refusal, actions);
         }),
         Event::BodyOverdue => exchange.step("body overdue", Stream::body_overdue),
+        Event::BodyStalled => exchange.step("body stalled", Stream::body_stalled),
         Event::Closed => exchange.step("closed", Stream::closed),
     };
 }

@@ -159,3 +159,36 @@ fn three_failed_requests_in_a_row_eject_for_a_while_and_one_good_answer_forgives
         }]
     );
 }
+
+#[test]
+fn failures_of_one_incident_eject_once_however_many_they_are() {
+    let mut pool = pool_with(
+        RuntimeConfig {
+            destinations_max: 2,
+            ..config()
+        },
+        2,
+    );
+    for id in 0..40 {
+        pool.pick(id, chat(&[id]));
+    }
+    for id in 0..40 {
+        pool.observe(id, Observation::Served(address(1)));
+    }
+    assert!(pool.pool.endpoints(pool.now)[0].ejected);
+    pool.at_millis(1001);
+    assert!(!pool.pool.endpoints(pool.now)[0].ejected);
+}
+
+#[test]
+fn metrics_at_a_port_of_their_own_do_not_take_an_endpoint_out() {
+    let mut pool = pool_of(0);
+    let elsewhere = EndpointSpec {
+        metrics_address: address(200),
+        ..endpoint(0)
+    };
+    pool.input(Input::Endpoints(vec![elsewhere, endpoint(1)]));
+    pool.scrape(first_life(0), sample(0, 0));
+    pool.input(Input::ScrapeFailed(first_life(0), ScrapeFault::Unreachable));
+    assert!(!pool.pool.endpoints(pool.now)[0].ejected);
+}

@@ -73,6 +73,25 @@ fn the_size_of_a_media_file_is_not_the_length_of_the_prompt() {
 }
 
 #[test]
+fn a_number_is_never_much_longer_than_it_is_written() {
+    let read = |number: &str| {
+        let text = format!(r#"[{{"content":[{number}],"name":"a long name to fill the block"}}]"#);
+        let mut json = serde_json::Deserializer::from_str(&text);
+        Messages::read(&mut json, BlockSize::new(1).unwrap())
+            .unwrap()
+            .unwrap()
+    };
+    for number in ["1e300", "-1e300", "5e-324", "1.5"] {
+        assert!(
+            read(number).tokens <= Tokens(read("1").tokens.0 + 2),
+            "{number}"
+        );
+    }
+    assert_ne!(read("1e300").blocks, read("1e301").blocks);
+    assert_ne!(read("1e300").blocks, read("-1e300").blocks);
+}
+
+#[test]
 fn messages_that_differ_only_in_their_borders_differ() {
     let chats = [
         json!([{"role": "user", "content": "ab"}]),
