@@ -1,7 +1,7 @@
 //! The pool behind its lock, and the streams that wait for its answers.
 //!
 //! One non-poisoning mutex guards the pool and the waiting streams together, so that no decision can
-//! fall between an offer and its registration. Nothing is parsed, rendered or awaited inside.
+//! fall between an offer and its registration. Nothing is parsed, awaited or turned into text inside.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

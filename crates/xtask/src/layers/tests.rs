@@ -199,7 +199,7 @@ fn a_declared_dependency_is_an_edge_when_it_is_one_of_ours() {
         );
         use_of(&serde_json::from_str(&json).unwrap())
     };
-    let ours = r#", "path": "/work/crates/domain""#;
+    let ours = r#", "path": "/here/crates/domain""#;
     assert!(dependency("null", "").is_none());
     for (kind, purpose) in [
         ("null", Purpose::Product),

@@ -1,5 +1,6 @@
 //! From the pick to the end: each request ends once, and its load follows it.
 
+use pointsman_domain::event::Late;
 use pointsman_domain::observation::Usage;
 use pointsman_domain::units::Tokens;
 

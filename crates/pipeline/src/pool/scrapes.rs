@@ -1,0 +1,72 @@
+//! Reports of engines: what they say, that they restarted, that they are away.
+
+use pointsman_domain::endpoint::EndpointId;
+use pointsman_domain::event::{Event, Late};
+use pointsman_domain::load::LoadSample;
+use pointsman_domain::time::Timestamp;
+use pointsman_telemetry::load::Applied;
+
+use crate::ejection::Health;
+use crate::endpoints::Member;
+use crate::pool::{Output, Pool, ScrapeFault};
+
+impl Pool {
+    pub(super) fn scrape_begun(&mut self, endpoint: EndpointId) {
+        if self.endpoints.get(endpoint).is_some() {
+            self.ledger.scrape_begun(endpoint);
+        }
+    }
+
+    pub(super) fn scrape_done(
+        &mut self,
+        now: Timestamp,
+        endpoint: EndpointId,
+        sample: &LoadSample,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(member) = self.endpoints.get_mut(endpoint) else {
+            outputs.push(Output::Event(Event::Dropped { what: Late::Scrape }));
+            return;
+        };
+        match member.load.apply(now, sample) {
+            Applied::Same => {
+                let load = member.load.load();
+                let requests = load.waiting.saturating_add(load.running);
+                self.ledger.scrape_done(endpoint, requests);
+                self.note(now, endpoint, outputs, |health| health.scraped());
+            }
+            Applied::Restarted => {
+                let renewed = self.endpoints.renew(endpoint);
+                self.lives_changed(renewed.into_iter().collect(), vec![endpoint], outputs);
+            }
+        }
+    }
+
+    pub(super) fn scrape_failed(
+        &mut self,
+        now: Timestamp,
+        endpoint: EndpointId,
+        fault: ScrapeFault,
+        outputs: &mut Vec<Output>,
+    ) {
+        let serves_there = |member: &Member| member.spec.metrics_address == member.spec.address;
+        let is_telling = self.endpoints.get(endpoint).is_some_and(serves_there);
+        // Metrics at a port of their own say nothing about the port that serves.
+        if fault == ScrapeFault::Unreachable && is_telling {
+            self.note(now, endpoint, outputs, |health| health.unreachable());
+        }
+    }
+
+    /// Notes something about an endpoint's health, and says so if that takes it out or puts it back.
+    pub(super) fn note(
+        &mut self,
+        now: Timestamp,
+        endpoint: EndpointId,
+        outputs: &mut Vec<Output>,
+        note: impl FnOnce(&mut Health),
+    ) {
+        if let Some(out) = self.endpoints.note(endpoint, now, note) {
+            outputs.push(Output::Event(Event::Ejected { endpoint, out }));
+        }
+    }
+}
