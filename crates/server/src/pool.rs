@@ -134,6 +134,12 @@ impl PoolDoor {
         self.recorder.metrics.answered_here(status);
     }
 
+    /// Who records this pool's events.
+    #[cfg(test)]
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     /// Sleeps until the pool's deadlines and expires what they belong to, for ever.
     pub(crate) async fn expire_in_time(self: Arc<Self>) {
         loop {

@@ -301,3 +301,6 @@ fn body_bytes(reply: &ProcessingResponse) -> usize {
 const BODY_OVERDUE: Duration = Duration::from_millis(100);
 /// A client that has not sent more of its body by then holds memory that others need.
 const BODY_STALLED: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests;
