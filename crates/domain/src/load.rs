@@ -1,5 +1,7 @@
 //! Loads: what an engine reports of itself, and what we know that we sent it.
 
+use core::time::Duration;
+
 use crate::time::Timestamp;
 use crate::units::{Tokens, Unit};
 
@@ -35,6 +37,14 @@ pub struct EndpointLoad {
     pub sampled_at: Option<Timestamp>,
 }
 
+impl EndpointLoad {
+    /// Whether the report is older than `age_max` at `now`, or there was none.
+    pub fn is_stale(&self, now: Timestamp, age_max: Duration) -> bool {
+        self.sampled_at
+            .is_none_or(|sampled_at| now.since(sampled_at) > age_max)
+    }
+}
+
 /// Our own requests at one endpoint, exact at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnLoad {
@@ -44,4 +54,23 @@ pub struct OwnLoad {
     pub before_first_token: u32,
     /// Prompt tokens not in the endpoint's cache, of requests whose first output was not seen yet.
     pub uncached_tokens: Tokens,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_stale_when_it_is_older_than_allowed_or_was_never_told() {
+        let at = Timestamp::from_millis;
+        let load = EndpointLoad {
+            sampled_at: Some(at(100)),
+            ..EndpointLoad::default()
+        };
+        let age_max = Duration::from_millis(50);
+        assert!(!load.is_stale(at(150), age_max));
+        assert!(load.is_stale(at(151), age_max));
+        assert!(!load.is_stale(at(0), age_max));
+        assert!(EndpointLoad::default().is_stale(at(0), Duration::MAX));
+    }
 }

@@ -1,7 +1,5 @@
 //! From samples to an endpoint's load.
 
-use core::time::Duration;
-
 use pointsman_domain::load::{EndpointLoad, LoadSample};
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::{Tokens, Unit};
@@ -60,13 +58,6 @@ impl LoadTracker {
             ),
             sampled_at: times.into_iter().flatten().min(),
         }
-    }
-
-    /// Whether the load is older than `age_max`, or was never told.
-    pub fn is_stale(&self, now: Timestamp, age_max: Duration) -> bool {
-        self.load()
-            .sampled_at
-            .is_none_or(|sampled_at| now.since(sampled_at) > age_max)
     }
 
     fn applied(&self, sample: &LoadSample) -> Applied {

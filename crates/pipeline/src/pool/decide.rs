@@ -141,10 +141,7 @@ impl Pool {
 /// load is neither the best nor the worst. Where nobody has one, all count as idle alike, and own
 /// requests and prefixes decide.
 fn replace_stale_loads(now: Timestamp, candidates: &mut [Candidate]) {
-    let is_fresh = |candidate: &Candidate| {
-        let sampled_at = candidate.load.sampled_at;
-        sampled_at.is_some_and(|sampled_at| now.since(sampled_at) <= LOAD_AGE_MAX)
-    };
+    let is_fresh = |candidate: &Candidate| !candidate.load.is_stale(now, LOAD_AGE_MAX);
     if candidates.iter().all(is_fresh) {
         return;
     }

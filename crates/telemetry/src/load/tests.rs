@@ -57,21 +57,10 @@ fn b45_what_an_engine_never_tells_does_not_make_its_load_old() {
 }
 
 #[test]
-fn b53_an_endpoint_that_told_nothing_yet_is_idle_and_stale() {
+fn b53_an_endpoint_that_told_nothing_yet_is_idle_and_of_no_age() {
     let mut tracker = LoadTracker::default();
     tracker.apply(at(5), &LoadSample::default());
     assert_eq!(tracker.load(), EndpointLoad::default());
-    assert!(tracker.is_stale(at(5), Duration::MAX));
-}
-
-#[test]
-fn a_load_is_stale_when_it_is_older_than_allowed() {
-    let mut tracker = LoadTracker::default();
-    tracker.apply(at(100), &whole());
-    let age_max = Duration::from_millis(50);
-    assert!(!tracker.is_stale(at(150), age_max));
-    assert!(tracker.is_stale(at(151), age_max));
-    assert!(!tracker.is_stale(at(0), age_max));
 }
 
 #[test]
