@@ -47,6 +47,17 @@ pub struct EndpointSpec {
 }
 
 impl EndpointSpec {
+    /// An endpoint without labels, whose metrics are read where it serves.
+    pub const fn new(name: String, address: SocketAddr) -> Self {
+        Self {
+            name,
+            address,
+            metrics_address: address,
+            incarnation: String::new(),
+            labels: BTreeMap::new(),
+        }
+    }
+
     /// What must stay equal for the endpoint to be the same life: a change of it is a new generation.
     pub fn identity(&self) -> (&str, SocketAddr, &str) {
         (&self.name, self.address, &self.incarnation)

@@ -13,7 +13,6 @@ use crate::ejection::Health;
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     slots: Vec<Slot>,
-    by_name: BTreeMap<String, u32>,
 }
 
 #[derive(Debug, Default)]
@@ -101,12 +100,12 @@ impl Endpoints {
 
     /// How many endpoints there are.
     pub(crate) fn len(&self) -> usize {
-        self.by_name.len()
+        self.iter().count()
     }
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
+        self.iter().next().is_none()
     }
 
     /// Whether the endpoint is out of the picks.
@@ -127,14 +126,9 @@ impl Endpoints {
         let before = self.get(id)?.health;
         let mut after = before;
         note(&mut after);
-        if after.is_out(now) && !before.is_out(now) {
-            let out = self
-                .iter()
-                .filter(|member| member.health.is_out(now))
-                .count();
-            if (out + 1) * 2 > self.len() {
-                return None;
-            }
+        let goes_out = after.is_out(now) && !before.is_out(now);
+        if goes_out && (self.out(now) + 1) * 2 > self.len() {
+            return None;
         }
         self.get_mut(id)?.health = after;
         (after.is_marked() != before.is_marked()).then_some(after.is_marked())
@@ -168,7 +162,6 @@ impl Endpoints {
             self.slots.len() - 1
         });
         let number = u32::try_from(index).unwrap_or(u32::MAX);
-        self.by_name.insert(spec.name.clone(), number);
         let mut id = EndpointId {
             slot: number,
             generation: 0,
@@ -189,8 +182,6 @@ impl Endpoints {
 
     fn remove(&mut self, id: EndpointId) -> Option<Member> {
         let slot = self.slots.get_mut(id.index())?;
-        let member = slot.member.take_if(|member| member.id == id)?;
-        self.by_name.remove(&member.spec.name);
-        Some(member)
+        slot.member.take_if(|member| member.id == id)
     }
 }

@@ -75,12 +75,10 @@ fn compile(file: &EndpointsFile, findings: &mut Findings) -> Vec<EndpointSpec> {
             );
         }
         if let Some((name, address)) = name.zip(address) {
+            let labels = endpoint.labels.clone();
             specs.push(EndpointSpec {
-                name,
-                address,
-                metrics_address: address,
-                incarnation: String::new(),
-                labels: endpoint.labels.clone(),
+                labels,
+                ..EndpointSpec::new(name, address)
             });
         }
     }

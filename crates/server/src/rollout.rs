@@ -68,14 +68,7 @@ mod tests {
 
     fn spec(name: &str) -> EndpointSpec {
         let port = name.bytes().map(u16::from).sum();
-        let address = ([10, 0, 0, 1], port).into();
-        EndpointSpec {
-            name: name.to_owned(),
-            address,
-            metrics_address: address,
-            incarnation: String::new(),
-            labels: Default::default(),
-        }
+        EndpointSpec::new(name.to_owned(), ([10, 0, 0, 1], port).into())
     }
 
     #[test]

@@ -25,14 +25,10 @@ fn door(config: &str) -> (Arc<PoolDoor>, mpsc::UnboundedReceiver<Lives>) {
 }
 
 fn endpoint(number: u8) -> EndpointSpec {
-    let address = ([127, 0, 0, number], 8000).into();
-    EndpointSpec {
-        name: format!("default/{number}"),
-        address,
-        metrics_address: address,
-        incarnation: String::new(),
-        labels: BTreeMap::new(),
-    }
+    EndpointSpec::new(
+        format!("default/{number}"),
+        ([127, 0, 0, number], 8000).into(),
+    )
 }
 
 fn facts() -> Box<RequestFacts> {

@@ -1,7 +1,5 @@
 //! Sessions over a real gRPC connection in memory, with the runtime's time under control.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use hyper_util::rt::TokioIo;
 use pointsman_domain::endpoint::EndpointSpec;
@@ -97,14 +95,7 @@ impl Gateway {
 }
 
 fn endpoint() -> EndpointSpec {
-    let address = ([127, 0, 0, 1], 8000).into();
-    EndpointSpec {
-        name: "default/one".to_owned(),
-        address,
-        metrics_address: address,
-        incarnation: String::new(),
-        labels: BTreeMap::new(),
-    }
+    EndpointSpec::new("default/one".to_owned(), ([127, 0, 0, 1], 8000).into())
 }
 
 fn head() -> Message {

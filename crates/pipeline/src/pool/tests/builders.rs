@@ -83,14 +83,7 @@ fn filled(pool: Pool, endpoints: u32) -> TestPool {
 }
 
 pub(super) fn endpoint(number: u32) -> EndpointSpec {
-    let address = address(number);
-    EndpointSpec {
-        name: format!("default/engine-{number:03}"),
-        address,
-        metrics_address: address,
-        incarnation: String::new(),
-        labels: BTreeMap::new(),
-    }
+    EndpointSpec::new(format!("default/engine-{number:03}"), address(number))
 }
 
 pub(super) fn address(number: u32) -> SocketAddr {
