@@ -3,16 +3,24 @@
 //! It stands in for a real engine in the demo and in tests: the timing, the memory, the prefix cache
 //! and the metrics are those of the model in `pointsman-engine`, the text is filler.
 
+mod adapters;
 mod answer;
 mod ask;
+mod completion;
 mod driver;
 mod exposition;
 pub mod fault;
+mod histogram;
+mod lora_info;
+mod measures;
+mod models;
+mod orca;
 mod pace;
 mod problem;
 mod prompt;
 mod routes;
 pub mod server;
+mod shape;
 mod stream;
 
 use core::net::SocketAddr;
@@ -21,8 +29,9 @@ use std::io::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pointsman_domain::block::BlockSize;
+use pointsman_engine::config::Speed;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::fault::Fault;
@@ -60,7 +69,34 @@ pub struct Arguments {
     /// Milliseconds that a step takes besides its prefill.
     #[arg(long, value_name = "MILLISECONDS", default_value = "20", value_parser = milliseconds)]
     pub decode_step_ms: f64,
-    /// How many times as fast as real time the engine runs.
+    /// Adapters that running requests can use at once; a request whose adapter finds no slot waits.
+    /// Without this there are no adapters.
+    #[arg(long, value_name = "COUNT")]
+    pub adapter_slots: Option<NonZeroU32>,
+    /// Milliseconds for which the engine stands still to bring an adapter into a slot.
+    #[arg(long, value_name = "MILLISECONDS", default_value = "0", value_parser = milliseconds)]
+    #[arg(requires = "adapter_slots")]
+    pub adapter_load_ms: f64,
+    /// Adapter that is loaded from the start; may be repeated. `/v1/load_lora_adapter` and
+    /// `/v1/unload_lora_adapter` change them at any time.
+    #[arg(long, value_name = "NAME", requires = "adapter_slots")]
+    pub lora: Vec<String>,
+    /// Which part of a request the engine does.
+    #[arg(long, value_enum, default_value_t = RoleName::Both)]
+    pub role: RoleName,
+    /// With `--role decode`: milliseconds that each prompt is on its way besides its tokens.
+    #[arg(long, value_name = "MILLISECONDS", default_value = "5", value_parser = milliseconds)]
+    pub transfer_ms: f64,
+    /// With `--role decode`: prompt tokens that one transfer brings per second.
+    #[arg(long, value_name = "TOKENS", default_value = "100000")]
+    pub transfer_tokens_per_second: NonZeroU32,
+    /// How many times as fast as the flags above say this engine computes, loads adapters and
+    /// receives prompts. It makes one engine differ from the others of a pool.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]
+    pub speed: Speed,
+    /// How many times as fast as real time the engine runs. It makes a whole set-up quicker, and is
+    /// meant to be equal for all engines of a pool; with `--speed` both count. Clients and metrics
+    /// see real time, so what takes 20 ms takes 2 ms for them at a scale of 10.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     pub time_scale: f64,
     /// Output tokens of a request that does not say how many it wants.
@@ -73,6 +109,17 @@ pub struct Arguments {
     /// `POST /fault` with `{"faults":["cut:5"]}` replaces them at any time.
     #[arg(long, value_name = "KIND[:VALUE]")]
     pub fault: Vec<Fault>,
+}
+
+/// Which part of a request an engine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoleName {
+    /// All of it.
+    Both,
+    /// The prompt: each answer has one token.
+    Prefill,
+    /// The output: the prompt arrives computed.
+    Decode,
 }
 
 /// Serves until SIGTERM or ctrl-c.
@@ -112,6 +159,11 @@ fn milliseconds(text: &str) -> Result<f64, String> {
 
 fn factor(text: &str) -> Result<f64, String> {
     number(text, 0.001, 1000.0)
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    let speed = Speed::new(factor(text)?);
+    speed.ok_or_else(|| "expected a number above 0".to_owned())
 }
 
 fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {

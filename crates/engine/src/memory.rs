@@ -5,7 +5,6 @@
 //! block may have any number of holders; without one it is *idle* and can be evicted, the longest
 //! idle first. Two requests that compute the same block at the same time end up sharing one.
 
-use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -13,15 +12,20 @@ use hashbrown::hash_map::Entry;
 
 use pointsman_domain::block::BlockKey;
 
+use crate::cache_log::{CacheChange, CacheLog};
+use crate::config::CacheReports;
+use crate::key_hasher::BuildKeyHasher;
+
 /// The KV memory of one engine.
 #[derive(Debug)]
 pub(crate) struct KvMemory {
     blocks: u32,
     private: u32,
-    cached: HashMap<BlockKey, Cached, BuildHasherDefault<KeyHasher>>,
+    cached: HashMap<BlockKey, Cached, BuildKeyHasher>,
     /// Keys of idle blocks by the order in which they became idle.
     idle: BTreeMap<u64, BlockKey>,
     releases: u64,
+    log: CacheLog,
 }
 
 /// What of a prompt is in the cache.
@@ -41,14 +45,20 @@ struct Cached {
 }
 
 impl KvMemory {
-    pub(crate) fn new(blocks: u32) -> Self {
+    pub(crate) fn new(blocks: u32, reports: CacheReports) -> Self {
         Self {
             blocks,
             private: 0,
             cached: HashMap::default(),
             idle: BTreeMap::new(),
             releases: 0,
+            log: CacheLog::new(reports),
         }
+    }
+
+    /// What has entered and left the cache.
+    pub(crate) const fn log(&mut self) -> &mut CacheLog {
+        &mut self.log
     }
 
     /// Blocks that running requests hold.
@@ -93,6 +103,7 @@ impl KvMemory {
                 break;
             };
             self.cached.remove(&key);
+            self.log.note(CacheChange::Evicted(key));
         }
         self.private += count;
         true
@@ -110,6 +121,7 @@ impl KvMemory {
                     holders: 1,
                     released: 0,
                 });
+                self.log.note(CacheChange::Cached(key));
             }
         }
     }
@@ -151,27 +163,6 @@ impl Cached {
             idle.remove(&self.released);
         }
         self.holders += 1;
-    }
-}
-
-/// Block keys are hashes already, and the map's order is never observed.
-#[derive(Clone, Copy, Debug, Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        // The simulator may use small numbers as keys: the multiplication spreads them.
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 

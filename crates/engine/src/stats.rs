@@ -1,13 +1,17 @@
 //! What an engine tells about itself.
 
+use core::time::Duration;
+
 use pointsman_domain::units::Unit;
+
+use crate::job::AdapterId;
 
 /// The state of an engine and its totals since its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineStats {
     /// Requests that have a slot.
     pub running: usize,
-    /// Requests that wait for a slot.
+    /// Requests that wait for a slot, or for their prompt to arrive.
     pub waiting: usize,
     /// The share of blocks that running requests hold; a cached block that nobody holds is free.
     pub kv_usage: Unit,
@@ -15,7 +19,7 @@ pub struct EngineStats {
     pub totals: EngineTotals,
 }
 
-/// Totals of an engine since its start; none of them ever falls.
+/// Totals of an engine since its start; none of them ever falls. Steps count when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineTotals {
     /// Prompt tokens that were looked up in the prefix cache, at first admission only.
@@ -28,4 +32,27 @@ pub struct EngineTotals {
     pub prompt_tokens: u64,
     /// Tokens of output.
     pub generation_tokens: u64,
+    /// Requests that are finished.
+    pub finished: u64,
+    /// Adapters that were loaded.
+    pub adapter_loads: u64,
+    /// Steps. An idle engine takes none.
+    pub steps: u64,
+    /// The time that they took.
+    pub busy: Duration,
+    /// Steps that computed a part of a prompt.
+    pub steps_with_prefill: u64,
+    /// Steps in which nobody decoded.
+    pub steps_without_decode: u64,
+    /// The slots in use, summed over the steps.
+    pub slot_steps: u64,
+}
+
+/// The adapters that requests need, each named once, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adapters {
+    /// Those of running requests.
+    pub running: Vec<AdapterId>,
+    /// Those of waiting requests.
+    pub waiting: Vec<AdapterId>,
 }

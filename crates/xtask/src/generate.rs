@@ -81,6 +81,8 @@ fn messages(workspace: &Workspace, files: &mut Files) -> Result<()> {
     tonic_prost_build::configure()
         .build_transport(false)
         .bytes(".")
+        // The same report is the same bytes.
+        .btree_map(".xds.data.orca.v3")
         .out_dir(scratch.path())
         .compile_fds(descriptors)
         .context("generate Rust for the messages")?;
@@ -132,7 +134,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// The files in `proto/` that Rust is generated for.
-const MESSAGES: [&str; 2] = ["ext_proc.proto", "health.proto"];
+const MESSAGES: [&str; 3] = ["ext_proc.proto", "health.proto", "orca.proto"];
 
 /// Holds generated files only.
 const MESSAGES_FOLDER: &str = "crates/proto/src/generated";

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::ask::Dialect;
-use super::driver::{FinishReason, Progress};
+use super::driver::handle::Progress;
+use super::measures::FinishReason;
 use super::prompt;
 
 /// One answer, as far as it has come.

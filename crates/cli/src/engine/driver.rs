@@ -1,140 +1,56 @@
 //! The task that owns the engine and steps it in real time.
 //!
-//! Everyone else talks to it through [`DriverHandle`]. The command channel has no bound of its own:
-//! a request has at most two commands in it, and open connections are bounded. The channel back to a
-//! request is bounded by its output, which fits the KV memory.
+//! Everyone else talks to it through [`handle::DriverHandle`].
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pointsman_domain::time::Timestamp;
-use pointsman_engine::config::EngineConfig;
+use pointsman_engine::config::{EngineConfig, Role};
 use pointsman_engine::engine::Engine;
 use pointsman_engine::event::EngineEvent;
 use pointsman_engine::job::{Job, JobId, Refusal};
 use pointsman_engine::stats::EngineStats;
-use std::collections::BTreeMap;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
+use self::handle::{Command, DriverHandle, Generation, Submission};
+use self::listener::Listener;
 use super::fault::Faults;
+use super::lora_info::LoraInfo;
+use super::measures::{Course, Measures};
 use super::pace::Pace;
+use super::unix_seconds;
 
-/// The way to the engine.
-#[derive(Clone, Debug)]
-pub(crate) struct DriverHandle {
-    commands: mpsc::UnboundedSender<Command>,
-}
-
-/// A request that the engine has accepted. Dropping it cancels what is not finished yet.
-#[derive(Debug)]
-pub(crate) struct Generation {
-    pub(crate) progress: mpsc::UnboundedReceiver<Progress>,
-    jobs: Vec<JobId>,
-    driver: DriverHandle,
-}
-
-/// What happened to one choice of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// It was admitted, with so many prompt tokens from the cache.
-    Admitted { cached_tokens: u32 },
-    /// It has one more token.
-    Token { choice: usize, index: u32 },
-}
-
-/// Why a finished request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FinishReason {
-    /// By itself.
-    Stop,
-    /// At the length that the client set.
-    Length,
-}
+pub(crate) mod handle;
+mod listener;
 
 /// State and totals of the engine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) stats: EngineStats,
-    pub(crate) ended: Ended,
-}
-
-/// How many requests ended in which way.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ended {
-    pub(crate) stop: u64,
-    pub(crate) length: u64,
-    pub(crate) abort: u64,
-}
-
-/// The engine's task is gone, which only happens when the server ends.
-#[derive(Debug)]
-pub(crate) struct Gone;
-
-impl DriverHandle {
-    /// Submits one job per choice, all or none.
-    pub(crate) async fn submit(
-        &self,
-        jobs: Vec<Job>,
-        finish_reason: FinishReason,
-    ) -> Result<Result<Generation, Refusal>, Gone> {
-        let (reply, answer) = oneshot::channel();
-        let command = Command::Submit {
-            jobs,
-            finish_reason,
-            driver: self.clone(),
-            reply,
-        };
-        self.commands.send(command).map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
-    }
-
-    /// State and totals right now.
-    pub(crate) async fn snapshot(&self) -> Result<Snapshot, Gone> {
-        let (reply, answer) = oneshot::channel();
-        self.commands
-            .send(Command::Snapshot(reply))
-            .map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
-    }
-}
-
-impl Drop for Generation {
-    fn drop(&mut self) {
-        let jobs = core::mem::take(&mut self.jobs);
-        // Without a driver there is nothing left to cancel.
-        let _ = self.driver.commands.send(Command::Cancel(jobs));
-    }
+    /// Of the waiting requests those that wait for something else than room in the batch.
+    pub(crate) deferred: usize,
+    pub(crate) measures: Measures,
+    pub(crate) lora_info: LoraInfo,
 }
 
 /// The engine with its clock and its listeners.
 #[derive(Debug)]
 pub(crate) struct Driver {
+    config: EngineConfig,
     engine: Engine,
     pace: Pace,
     time_scale: f64,
     faults: watch::Receiver<Faults>,
     commands: mpsc::UnboundedReceiver<Command>,
     listeners: BTreeMap<JobId, Listener>,
-    ended: Ended,
+    measures: Measures,
+    lora_info: LoraInfo,
+    /// The adapters in use may be others than when they were noted last.
+    adapters_changed: bool,
     events: Vec<EngineEvent>,
-}
-
-#[derive(Debug)]
-enum Command {
-    Submit {
-        jobs: Vec<Job>,
-        finish_reason: FinishReason,
-        driver: DriverHandle,
-        reply: oneshot::Sender<Result<Generation, Refusal>>,
-    },
-    Cancel(Vec<JobId>),
-    Snapshot(oneshot::Sender<Snapshot>),
-}
-
-/// Who hears of one job.
-#[derive(Debug)]
-struct Listener {
-    progress: mpsc::UnboundedSender<Progress>,
-    choice: usize,
-    finish_reason: FinishReason,
 }
 
 impl Driver {
@@ -146,16 +62,19 @@ impl Driver {
     ) -> (Self, DriverHandle) {
         let (sender, commands) = mpsc::unbounded_channel();
         let driver = Self {
+            config,
             engine: Engine::new(config),
             pace: Pace::new(Instant::now(), time_scale),
             time_scale,
             faults,
             commands,
             listeners: BTreeMap::new(),
-            ended: Ended::default(),
+            measures: Measures::new(config.tokens_max()),
+            lora_info: LoraInfo::default(),
+            adapters_changed: false,
             events: Vec::new(),
         };
-        (driver, DriverHandle { commands: sender })
+        (driver, DriverHandle::new(sender))
     }
 
     /// Runs until the last handle is dropped.
@@ -178,30 +97,40 @@ impl Driver {
     fn advance(&mut self) -> Option<Timestamp> {
         let now = self.pace.model_at(Instant::now());
         let end = self.engine.advance(now, &mut self.events);
+        self.adapters_changed |= !self.events.is_empty();
         for event in self.events.drain(..) {
             match event {
                 EngineEvent::Admitted {
-                    id, cached_tokens, ..
+                    id,
+                    at,
+                    cached_tokens,
                 } => {
-                    if let Some(listener) = self.listeners.get(&id) {
-                        listener.tell(Progress::Admitted { cached_tokens });
+                    if let Some(listener) = self.listeners.get_mut(&id) {
+                        listener.admitted(cached_tokens, self.pace.real_at(at));
                     }
                 }
-                EngineEvent::Token { id, index, .. } => {
-                    if let Some(listener) = self.listeners.get(&id) {
-                        let choice = listener.choice;
-                        listener.tell(Progress::Token { choice, index });
+                EngineEvent::Token { id, at, index } => {
+                    if let Some(listener) = self.listeners.get_mut(&id) {
+                        let at = self.pace.real_at(at);
+                        self.measures.token(&mut listener.course, at);
+                        listener.token(index);
                     }
                 }
                 EngineEvent::Finished { id, .. } => {
-                    match self.listeners.remove(&id).map(|l| l.finish_reason) {
-                        Some(FinishReason::Stop) => self.ended.stop += 1,
-                        Some(FinishReason::Length) => self.ended.length += 1,
-                        None => {}
+                    if let Some(listener) = self.listeners.remove(&id) {
+                        self.measures
+                            .finished(&listener.course, listener.finish_reason);
                     }
                 }
-                EngineEvent::Resumed { .. } | EngineEvent::Preempted { .. } => {}
+                EngineEvent::Resumed { .. }
+                | EngineEvent::Preempted { .. }
+                | EngineEvent::Cached { .. }
+                | EngineEvent::Evicted { .. }
+                | EngineEvent::AdapterLoaded { .. } => {}
             }
+        }
+        if core::mem::take(&mut self.adapters_changed) && self.config.adapters.is_some() {
+            self.lora_info.note(&self.engine.adapters(), unix_seconds());
         }
         end
     }
@@ -211,19 +140,20 @@ impl Driver {
         self.advance();
         match command {
             Command::Submit {
-                jobs,
-                finish_reason,
+                submission,
                 driver,
                 reply,
             } => {
                 // If nobody waits for the reply any more, dropping it cancels the request.
-                let _ = reply.send(self.submit(jobs, finish_reason, driver));
+                let _ = reply.send(self.submit(submission, driver));
             }
             Command::Cancel(jobs) => self.cancel(jobs),
             Command::Snapshot(reply) => {
                 let _ = reply.send(Snapshot {
                     stats: self.engine.stats(),
-                    ended: self.ended,
+                    deferred: self.deferred(),
+                    measures: self.measures.clone(),
+                    lora_info: self.lora_info.clone(),
                 });
             }
         }
@@ -231,27 +161,34 @@ impl Driver {
 
     fn submit(
         &mut self,
-        jobs: Vec<Job>,
-        finish_reason: FinishReason,
+        submission: Submission,
         driver: DriverHandle,
     ) -> Result<Generation, Refusal> {
         let (sender, progress) = mpsc::unbounded_channel();
-        let mut accepted = Vec::with_capacity(jobs.len());
-        for (choice, job) in jobs.into_iter().enumerate() {
+        let arrived = Instant::now();
+        self.adapters_changed = true;
+        let mut accepted = Vec::with_capacity(submission.jobs.len());
+        for (choice, job) in submission.jobs.into_iter().enumerate() {
+            if let (Some(id), Some(name)) = (job.adapter, &submission.adapter_name) {
+                self.lora_info.name(id, Arc::clone(name));
+            }
+            let listener = Listener {
+                progress: sender.clone(),
+                choice,
+                finish_reason: submission.finish_reason,
+                course: Course::new(job.prompt_tokens.get(), arrived),
+                adapter: job.adapter,
+                prompt_arrives: self.prompt_arrival(&job, arrived),
+            };
             match self.engine.submit(job) {
-                Ok(id) => accepted.push(id),
+                Ok(id) => {
+                    accepted.push(id);
+                    self.listeners.insert(id, listener);
+                }
                 Err(refusal) => {
                     self.cancel(accepted);
                     return Err(refusal);
                 }
-            }
-            if let Some(&id) = accepted.last() {
-                let listener = Listener {
-                    progress: sender.clone(),
-                    choice,
-                    finish_reason,
-                };
-                self.listeners.insert(id, listener);
             }
         }
         Ok(Generation {
@@ -262,23 +199,41 @@ impl Driver {
     }
 
     fn cancel(&mut self, jobs: Vec<JobId>) {
+        self.adapters_changed = true;
         for id in jobs {
             if self.engine.cancel(id) {
                 self.listeners.remove(&id);
-                self.ended.abort += 1;
+                self.measures.ended.abort += 1;
             }
         }
+    }
+
+    /// When the prompt of a job that arrives at `arrived` is there.
+    fn prompt_arrival(&self, job: &Job, arrived: Instant) -> Timestamp {
+        let now = self.pace.model_at(arrived);
+        let Role::Decode(transfer) = self.config.role else {
+            return now;
+        };
+        let tokens = f64::from(job.prompt_tokens.get());
+        let seconds = tokens / f64::from(transfer.tokens_per_second.get());
+        let seconds = (transfer.latency.as_secs_f64() + seconds) / self.config.speed.factor();
+        now.plus(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    }
+
+    fn deferred(&self) -> usize {
+        let now = self.pace.model_at(Instant::now());
+        let running = self.engine.adapters().running;
+        let slots = self.config.adapters.map(|adapters| adapters.slots.get());
+        let is_full = slots.is_some_and(|slots| running.len() as u64 >= u64::from(slots));
+        let has_place = |adapter| !is_full || running.contains(&adapter);
+        let listeners = self.listeners.values();
+        listeners
+            .filter(|listener| listener.is_deferred(now, has_place))
+            .count()
     }
 
     fn follow_faults(&mut self) {
         let rate = self.time_scale / self.faults.borrow_and_update().slowdown();
         self.pace.change_rate(Instant::now(), rate);
-    }
-}
-
-impl Listener {
-    fn tell(&self, progress: Progress) {
-        // A client that has just left is cancelled by its own drop.
-        let _ = self.progress.send(progress);
     }
 }

@@ -1,5 +1,7 @@
 //! A request that is not served, in OpenAI's form.
 
+use core::fmt;
+
 use http::StatusCode;
 use pointsman_engine::job::Refusal;
 use serde_json::json;
@@ -48,6 +50,19 @@ impl Problem {
         }
     }
 
+    /// The same with another message.
+    pub(crate) fn because(self, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            ..self
+        }
+    }
+
+    /// The same under another name.
+    pub(crate) fn of_kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+
     /// The body of the answer.
     pub(crate) fn body(&self) -> String {
         json!({
@@ -62,14 +77,21 @@ impl Problem {
     }
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for Problem {}
+
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Oversized { .. } => Self::bad_request(refusal.to_string(), None),
-            Refusal::QueueFull { .. } => Self {
-                message: refusal.to_string(),
-                ..Self::status(StatusCode::SERVICE_UNAVAILABLE)
-            },
+            Refusal::QueueFull { .. } => {
+                Self::status(StatusCode::SERVICE_UNAVAILABLE).because(refusal.to_string())
+            }
         }
     }
 }

@@ -3,30 +3,31 @@
 use core::error::Error;
 use core::future::pending;
 use core::num::NonZeroU32;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use std::io;
+use std::sync::Mutex;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Either, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use pointsman_domain::block::PromptScope;
 use pointsman_engine::config::EngineConfig;
-use pointsman_engine::job::Job;
 use serde::Deserialize;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::answer::Answer;
+use super::adapters::Adapters;
 use super::ask::{Ask, Dialect};
-use super::driver::{DriverHandle, FinishReason, Generation, Gone};
+use super::driver::handle::{DriverHandle, Gone};
 use super::exposition::Page;
 use super::fault::{Fault, Faults};
 use super::problem::Problem;
-use super::prompt::{self, Author};
-use super::stream::{EventStream, UsageEvent};
+use super::prompt::Author;
+use super::stream::EventStream;
 
 /// Everything that a request may need.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub(crate) struct Site {
     pub(crate) name: HeaderValue,
     /// The names under which the model is served; never empty, the first one labels the metrics.
     pub(crate) models: Vec<String>,
+    pub(crate) adapters: Mutex<Adapters>,
     pub(crate) config: EngineConfig,
     pub(crate) output_tokens: NonZeroU32,
     pub(crate) author: Author,
@@ -65,7 +67,7 @@ impl Site {
             (Some(Fault::Stall), _) => return pending().await,
             (Some(Fault::Error(status)), _) => Err(Problem::status(status)),
             (_, Err(problem)) => Err(problem),
-            (_, Ok(body)) => self.route(&parts.method, path, &body, &faults).await,
+            (_, Ok(body)) => self.route(&parts, &body, &faults).await,
         };
         let mut response = answered
             .unwrap_or_else(|problem| respond(problem.status, "application/json", problem.body()));
@@ -77,151 +79,51 @@ impl Site {
 
     async fn route(
         &self,
-        method: &Method,
-        path: &str,
+        head: &Parts,
         body: &[u8],
         faults: &Faults,
     ) -> Result<Response<Reply>, Problem> {
+        let path = head.uri.path();
         let wanted = match path {
-            "/v1/chat/completions" | "/v1/completions" | FAULT_PATH => Method::POST,
+            CHAT_PATH | TEXT_PATH | LOAD_PATH | UNLOAD_PATH | FAULT_PATH => Method::POST,
             "/v1/models" | "/health" | "/metrics" => Method::GET,
             _ => return Err(Problem::status(StatusCode::NOT_FOUND)),
         };
-        if *method != wanted {
+        if head.method != wanted {
             return Err(Problem::status(StatusCode::METHOD_NOT_ALLOWED));
         }
         match path {
-            "/v1/chat/completions" => self.complete(Dialect::Chat, body, faults).await,
-            "/v1/completions" => self.complete(Dialect::Text, body, faults).await,
+            CHAT_PATH => {
+                let ask = Ask::parse(Dialect::Chat, body)?;
+                self.complete(ask, &head.headers, faults).await
+            }
+            TEXT_PATH => {
+                let ask = Ask::parse(Dialect::Text, body)?;
+                self.complete(ask, &head.headers, faults).await
+            }
+            LOAD_PATH => self.load_adapter(body),
+            UNLOAD_PATH => self.unload_adapter(body),
             FAULT_PATH => self.change_faults(body),
-            "/v1/models" => Ok(respond(
-                StatusCode::OK,
-                "application/json",
-                self.model_list(),
-            )),
+            "/v1/models" => Ok(self.models()),
             "/metrics" => self.metrics().await,
             _ => Ok(respond(StatusCode::OK, "text/plain", "")),
         }
-    }
-
-    async fn complete(
-        &self,
-        dialect: Dialect,
-        body: &[u8],
-        faults: &Faults,
-    ) -> Result<Response<Reply>, Problem> {
-        let ask = Ask::parse(dialect, body)?;
-        if !self.models.contains(&ask.model) {
-            return Err(Problem::unknown_model(&ask.model));
-        }
-        let usage = if ask.include_usage {
-            UsageEvent::Sent
-        } else {
-            UsageEvent::Omitted
-        };
-        let is_stream = ask.stream;
-        let (generation, mut answer) = self.start(ask).await?;
-        if is_stream {
-            let stream = EventStream::new(generation, answer, usage, faults.cut_after());
-            let kind = "text/event-stream; charset=utf-8";
-            return Ok(response(StatusCode::OK, kind, Either::Right(stream)));
-        }
-        finish(generation, &mut answer).await?;
-        Ok(respond(
-            StatusCode::OK,
-            "application/json",
-            answer.document(),
-        ))
-    }
-
-    /// Writes the answers to a request and hands it to the engine.
-    async fn start(&self, ask: Ask) -> Result<(Generation, Answer), Problem> {
-        let output_tokens = ask.output_tokens.unwrap_or(self.output_tokens);
-        let finish_reason = match ask.output_tokens {
-            Some(_) => FinishReason::Length,
-            None => FinishReason::Stop,
-        };
-        let scope = PromptScope {
-            model: &ask.model,
-            cache_salt: ask.cache_salt.as_deref(),
-            ..PromptScope::default()
-        };
-        let mut jobs = Vec::with_capacity(ask.prompts.len());
-        let mut texts = Vec::with_capacity(ask.prompts.len());
-        for prompt in &ask.prompts {
-            let prompt_tokens = prompt::tokens_of(prompt)
-                .ok_or_else(|| Problem::status(StatusCode::PAYLOAD_TOO_LARGE))?;
-            self.config.check(prompt_tokens, output_tokens)?;
-            let text = self.author.answer(prompt, output_tokens);
-            jobs.push(Job {
-                keys: self.author.keys(scope.root(), &[prompt, text.as_bytes()]),
-                prompt_tokens,
-                output_tokens,
-            });
-            texts.push(text);
-        }
-        let prompt_tokens = jobs.iter().map(|job| u64::from(job.prompt_tokens.get()));
-        let answer = Answer {
-            dialect: ask.dialect,
-            id: self.answer_id(ask.dialect),
-            created: super::unix_seconds() as u64,
-            model: ask.model,
-            finish_reason,
-            texts,
-            output_tokens: output_tokens.get(),
-            prompt_tokens: prompt_tokens.sum(),
-            cached_tokens: 0,
-            completion_tokens: 0,
-        };
-        let generation = self.driver.submit(jobs, finish_reason).await??;
-        Ok((generation, answer))
-    }
-
-    fn answer_id(&self, dialect: Dialect) -> String {
-        let number = self.answers.fetch_add(1, Ordering::Relaxed);
-        // The start keeps apart the answers of several engines, and of one that was restarted.
-        let start = self.start_seconds.to_bits();
-        let prefix = match dialect {
-            Dialect::Chat => "chatcmpl",
-            Dialect::Text => "cmpl",
-        };
-        format!("{prefix}-{start:016x}{number:016x}")
     }
 
     async fn metrics(&self) -> Result<Response<Reply>, Problem> {
         let page = Page {
             model: self.models.first().map_or("", String::as_str),
             config: &self.config,
-            snapshot: self.driver.snapshot().await?,
+            snapshot: &self.driver.snapshot().await?,
             start_seconds: self.start_seconds,
         };
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok(respond(StatusCode::OK, kind, page.to_string()))
     }
 
-    fn model_list(&self) -> String {
-        let models: Vec<_> = self
-            .models
-            .iter()
-            .map(|model| {
-                json!({
-                    "id": model,
-                    "object": "model",
-                    "created": self.start_seconds as u64,
-                    "owned_by": "vllm",
-                    "root": model,
-                    "parent": null,
-                    "max_model_len": self.config.tokens_max(),
-                })
-            })
-            .collect();
-        json!({ "object": "list", "data": models }).to_string()
-    }
-
     /// Replaces the faults in force; answers with those that are in force now.
     fn change_faults(&self, body: &[u8]) -> Result<Response<Reply>, Problem> {
-        let wanted: FaultList = serde_json::from_slice(body)
-            .map_err(|error| Problem::bad_request(format!("Invalid JSON: {error}"), None))?;
+        let wanted: FaultList = read_json(body)?;
         let faults = wanted.faults.iter().map(|text| text.parse());
         let faults: Vec<Fault> = faults
             .collect::<Result<_, _>>()
@@ -244,16 +146,6 @@ impl From<Gone> for Problem {
     }
 }
 
-/// Waits for the last token.
-async fn finish(mut generation: Generation, answer: &mut Answer) -> Result<(), Gone> {
-    while let Some(progress) = generation.progress.recv().await {
-        if answer.note(progress) {
-            return Ok(());
-        }
-    }
-    Err(Gone)
-}
-
 async fn read(body: Incoming) -> Result<Bytes, Problem> {
     let too_large = || Problem::status(StatusCode::PAYLOAD_TOO_LARGE);
     if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
@@ -270,11 +162,24 @@ fn unreadable(error: &(dyn Error + 'static)) -> Problem {
     Problem::bad_request(format!("The body cannot be read: {error}"), None)
 }
 
-fn respond(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Reply> {
+/// Reads a small body: a JSON object. On its own, serde would also take a list of a struct's members.
+pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body)
+        .and_then(|object| serde_json::from_value(Value::Object(object)))
+        .map_err(|error| Problem::bad_request(format!("Invalid JSON: {error}"), None))
+}
+
+/// A response whose body is there.
+pub(crate) fn respond(
+    status: StatusCode,
+    kind: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<Reply> {
     response(status, kind, Either::Left(Full::new(body.into())))
 }
 
-fn response(status: StatusCode, kind: &'static str, body: Reply) -> Response<Reply> {
+/// A response.
+pub(crate) fn response(status: StatusCode, kind: &'static str, body: Reply) -> Response<Reply> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let kind = HeaderValue::from_static(kind);
@@ -284,6 +189,11 @@ fn response(status: StatusCode, kind: &'static str, body: Reply) -> Response<Rep
 
 /// Says which engine answered.
 const ENGINE_HEADER: HeaderName = HeaderName::from_static("x-pointsman-engine");
+
+const CHAT_PATH: &str = "/v1/chat/completions";
+const TEXT_PATH: &str = "/v1/completions";
+const LOAD_PATH: &str = "/v1/load_lora_adapter";
+const UNLOAD_PATH: &str = "/v1/unload_lora_adapter";
 
 /// Where faults are set; it is answered whatever fault is in force.
 const FAULT_PATH: &str = "/fault";

@@ -4,8 +4,8 @@ use core::future::Future;
 use core::net::SocketAddr;
 use core::pin::pin;
 use core::time::Duration;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result};
 use http::HeaderValue;
@@ -13,7 +13,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use pointsman_engine::config::EngineConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -52,25 +51,17 @@ impl Server {
             .unwrap_or_else(|| address.to_string());
         let name = HeaderValue::from_str(&name)
             .with_context(|| format!("`{name}` cannot stand in a header"))?;
-        let block_size = arguments.block_tokens;
-        let config = EngineConfig {
-            slots: arguments.slots,
-            blocks: arguments.blocks,
-            block_size,
-            prefill_tokens_per_second: arguments.prefill_tokens_per_second,
-            prefill_tokens_per_step_max: arguments.prefill_tokens_per_step,
-            decode_step: Duration::from_secs_f64(arguments.decode_step_ms / 1000.0),
-            waiting_max: WAITING_MAX,
-        };
+        let config = arguments.config();
         let (faults, watched) = watch::channel(Faults(arguments.fault.clone()));
         let (driver, handle) = Driver::new(config, arguments.time_scale, watched);
         let site = Site {
             name,
+            adapters: Mutex::new(arguments.adapters()?),
             models: arguments.model.clone(),
             config,
             output_tokens: arguments.output_tokens,
             author: Author {
-                block_size,
+                block_size: config.block_size,
                 seed: arguments.seed,
             },
             driver: handle,
@@ -151,9 +142,6 @@ impl Server {
 
 /// Connections beyond these wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 16_384;
-
-/// Requests beyond these are answered 503.
-const WAITING_MAX: usize = 65_536;
 
 /// How long open requests may go on after a stop was asked for.
 const DRAIN_MAX: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 
 use super::answer::Answer;
-use super::driver::{Generation, Progress};
+use super::driver::handle::{Generation, Progress};
 
 /// Server-sent events, as the engine makes the tokens. Dropping it cancels the request.
 #[derive(Debug)]

@@ -13,8 +13,12 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::task;
 
+mod adapters;
 mod completions;
 mod faults;
+mod histograms;
+mod orca;
+mod roles;
 
 /// An engine in this process, on a port of its own.
 struct Running {
@@ -80,6 +84,33 @@ impl Running {
         (status, serde_json::from_str(&body).unwrap())
     }
 
+    /// The status of a POST and its answer as it is.
+    async fn say(&self, path: &str, body: &Value) -> (u16, String) {
+        let response = self.send(self.post(path, body)).await;
+        let status = response.status().as_u16();
+        (status, text(response).await.unwrap())
+    }
+
+    /// The running and the waiting adapters, by the newest series.
+    async fn adapters_in_use(&self) -> (String, String) {
+        let page = self.get("/metrics").await;
+        let series = page.lines().filter_map(|line| {
+            let (labels, seen) = line
+                .strip_prefix("vllm:lora_requests_info{")?
+                .split_once("} ")?;
+            let label = |name| labels.split_once(&format!("{name}=\"")).unwrap().1;
+            let value = |name| label(name).split('"').next().unwrap().to_owned();
+            assert_eq!(value("max_lora"), "1");
+            let pair = (
+                value("running_lora_adapters"),
+                value("waiting_lora_adapters"),
+            );
+            Some((seen.parse::<f64>().unwrap(), pair))
+        });
+        let newest = series.max_by(|(one, _), (other, _)| one.total_cmp(other));
+        newest.unwrap().1
+    }
+
     async fn set_faults(&self, faults: &[&str]) {
         let (status, answer) = self.ask("/fault", &json!({ "faults": faults })).await;
         assert_eq!(status, StatusCode::OK);
@@ -131,6 +162,24 @@ fn chat(content: &str, output_tokens: u32) -> Value {
     })
 }
 
+fn of_model(model: &str, mut body: Value) -> Value {
+    body["model"] = json!(model);
+    body
+}
+
+/// A sample with the labels of the engine and the model.
+fn of_model_metric(name: &str) -> String {
+    format!("{name}{{engine=\"0\",model_name=\"stand-in\"}}")
+}
+
+/// Requests that wait for a reason.
+fn waiting(reason: &str) -> String {
+    format!(
+        "vllm:num_requests_waiting_by_reason{{engine=\"0\",model_name=\"stand-in\",\
+         reason=\"{reason}\"}}"
+    )
+}
+
 fn streamed(mut body: Value) -> Value {
     body["stream"] = json!(true);
     body["stream_options"] = json!({ "include_usage": true });
@@ -139,6 +188,8 @@ fn streamed(mut body: Value) -> Value {
 
 const CHAT: &str = "/v1/chat/completions";
 const TEXT: &str = "/v1/completions";
+const LOAD: &str = "/v1/load_lora_adapter";
+const UNLOAD: &str = "/v1/unload_lora_adapter";
 const RUNNING: &str = "vllm:num_requests_running{engine=\"0\",model_name=\"stand-in\"}";
 const ABORTED: &str = "vllm:request_success_total{engine=\"0\",finished_reason=\"abort\",\
                        model_name=\"stand-in\"}";
@@ -155,6 +206,12 @@ fn a_wrong_command_line_is_refused() {
         ["--slots", "0"],
         ["--block-tokens", "0"],
         ["--fault", "explode"],
+        ["--adapter-slots", "0"],
+        ["--adapter-load-ms", "5"],
+        ["--lora", "a"],
+        ["--role", "half"],
+        ["--transfer-ms", "-1"],
+        ["--speed", "0"],
     ] {
         assert!(
             Line::try_parse_from(["engine"].iter().chain(&line)).is_err(),

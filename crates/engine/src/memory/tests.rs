@@ -26,7 +26,7 @@ fn keys(numbers: core::ops::Range<u64>) -> Vec<BlockKey> {
 }
 
 fn memory_with_idle(blocks: u32, prompts: &[Vec<BlockKey>]) -> KvMemory {
-    let mut memory = KvMemory::new(blocks);
+    let mut memory = KvMemory::new(blocks, CacheReports::Nothing);
     for prompt in prompts {
         assert!(memory.allocate(prompt.len() as u32));
         for &key in prompt {
@@ -80,7 +80,7 @@ fn room_for_a_prompt_does_not_count_its_own_idle_blocks_twice() {
 
 #[test]
 fn the_same_block_computed_twice_is_kept_once() {
-    let mut memory = KvMemory::new(4);
+    let mut memory = KvMemory::new(4, CacheReports::Nothing);
     assert!(memory.allocate(2));
     memory.publish(BlockKey(7));
     memory.publish(BlockKey(7));

@@ -5,7 +5,8 @@ use tokio::net::TcpStream;
 
 use super::*;
 
-const QUESTION: &str =
+/// Its chat has 32 tokens.
+pub(super) const QUESTION: &str =
     "What is the shortest way from the depot to the harbour, and why is it closed?";
 
 #[tokio::test]

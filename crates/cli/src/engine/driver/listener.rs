@@ -1,0 +1,51 @@
+//! Who hears of one job, and what the driver knows of it.
+
+use pointsman_domain::time::Timestamp;
+use pointsman_engine::job::AdapterId;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::handle::Progress;
+use crate::engine::measures::{Course, FinishReason};
+
+/// Who hears of one job, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub(super) progress: mpsc::UnboundedSender<Progress>,
+    pub(super) choice: usize,
+    pub(super) finish_reason: FinishReason,
+    pub(super) course: Course,
+    pub(super) adapter: Option<AdapterId>,
+    /// When its prompt is there, in the model's time.
+    pub(super) prompt_arrives: Timestamp,
+}
+
+impl Listener {
+    /// The job got a slot.
+    pub(super) fn admitted(&mut self, cached_tokens: u32, at: Instant) {
+        self.course.admit(at);
+        self.tell(Progress::Admitted { cached_tokens });
+    }
+
+    /// The job has one more token.
+    pub(super) fn token(&self, index: u32) {
+        let choice = self.choice;
+        self.tell(Progress::Token { choice, index });
+    }
+
+    /// Whether the job waits at `now` for something else than room in the batch: for its prompt, or
+    /// for its adapter, which may have no place.
+    pub(super) fn is_deferred(
+        &self,
+        now: Timestamp,
+        has_place: impl FnOnce(AdapterId) -> bool,
+    ) -> bool {
+        let may_run = self.prompt_arrives <= now && self.adapter.is_none_or(has_place);
+        !(self.course.was_admitted() || may_run)
+    }
+
+    fn tell(&self, progress: Progress) {
+        // A client that has just left is cancelled by its own drop.
+        let _ = self.progress.send(progress);
+    }
+}
