@@ -8,12 +8,13 @@
 
 use core::num::NonZeroU32;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::units::{BYTES_PER_TOKEN, Tokens};
 
 /// How many tokens make one block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSize(NonZeroU32);
 
 impl BlockSize {
@@ -37,12 +38,24 @@ impl BlockSize {
 }
 
 /// The content of one full block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BlockHash(pub u64);
 
 /// A prefix: one block and all blocks before it, under one scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BlockKey(pub u64);
+
+/// The client's cache salt, hashed where the body is read: a salt is a secret of its client's, and no
+/// stage needs its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SaltHash(u64);
+
+impl SaltHash {
+    /// The hash of a salt.
+    pub fn of(salt: &str) -> Self {
+        Self(xxh3_64(salt.as_bytes()))
+    }
+}
 
 /// Everything besides the prompt's text that must agree for two prompts to share cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +63,7 @@ pub struct PromptScope<'a> {
     /// The model that the engine is asked for (a LoRA adapter's name counts as a model).
     pub model: &'a str,
     /// The client's cache salt.
-    pub cache_salt: Option<&'a str>,
+    pub cache_salt: Option<SaltHash>,
     /// The tenant, where isolation between tenants is on.
     pub tenant: Option<&'a str>,
     /// Hash of the template inputs: tools, response format, reasoning effort and the like.
@@ -61,10 +74,11 @@ impl PromptScope<'_> {
     /// The key that the first block is chained to.
     pub fn root(&self) -> BlockKey {
         let mut key = BlockKey(xxh3_64(self.model.as_bytes()));
-        for part in [self.cache_salt, self.tenant] {
+        let salt = self.cache_salt.map(|SaltHash(hash)| hash);
+        let tenant = self.tenant.map(|text| xxh3_64(text.as_bytes()));
+        for part in [salt, tenant] {
             // A mark for presence keeps an absent part apart from an empty one.
-            let hash = part.map_or(0, |text| xxh3_64(text.as_bytes()) | 1);
-            key = key.then(BlockHash(hash));
+            key = key.then(BlockHash(part.map_or(0, |hash| hash | 1)));
         }
         key.then(BlockHash(self.template_inputs))
     }

@@ -2,12 +2,14 @@
 
 use core::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::endpoint::EndpointId;
 
 /// The answer to one request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Send it there.
     Picked(Pick),
@@ -16,14 +18,16 @@ pub enum Decision {
 }
 
 /// Where a request goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pick {
     /// Best first; the gateway tries the next when one fails. Never empty.
     pub destinations: SmallVec<[Destination; 3]>,
 }
 
 /// One endpoint of a pick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Destination {
     /// The endpoint's life that was meant.
     pub endpoint: EndpointId,
@@ -32,7 +36,8 @@ pub struct Destination {
 }
 
 /// Why a request is not sent to an engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// The pool, or the part of it that the gateway's subset admits, is empty.
     NoEndpoints,

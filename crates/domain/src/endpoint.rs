@@ -4,11 +4,14 @@ use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// One life of one endpoint.
 ///
 /// The slot is a small index that tables use; the generation grows whenever the endpoint behind the
 /// slot is another one or has restarted. A late fact about an old generation is dropped and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EndpointId {
     /// Index into per-endpoint tables.
     pub slot: u32,
@@ -32,7 +35,8 @@ impl fmt::Display for EndpointId {
 /// What discovery knows of an endpoint. Two descriptions with the same [`identity`] are one life.
 ///
 /// [`identity`]: EndpointSpec::identity
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EndpointSpec {
     /// `namespace/name`, unique within the pool.
     pub name: String,
@@ -65,7 +69,8 @@ impl EndpointSpec {
 }
 
 /// One entry of a gateway's subset hint: an address with or without its port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SubsetEntry {
     /// The address.
     pub ip: IpAddr,

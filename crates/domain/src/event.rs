@@ -4,6 +4,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::decision::Refusal;
 use crate::endpoint::EndpointId;
 use crate::facts::RequestId;
@@ -11,7 +13,8 @@ use crate::observation::{EndCause, Usage};
 use crate::units::Tokens;
 
 /// A fact about the pool or about one request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
     /// The request waits for an endpoint.
     Held {
@@ -67,7 +70,8 @@ pub enum Event {
 }
 
 /// A pick and its reason.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Picked {
     /// The request.
     pub request: RequestId,
@@ -88,7 +92,8 @@ pub struct Picked {
 }
 
 /// One candidate's score and what it is made of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CandidateScore {
     /// The endpoint.
     pub endpoint: EndpointId,
@@ -99,24 +104,29 @@ pub struct CandidateScore {
     /// Our own requests there before this one.
     pub own_requests: u32,
     /// Weighted sum of the parts.
+    #[serde(with = "crate::float")]
     pub total: f64,
     /// One part per scorer, in the order of the profile.
     pub parts: Vec<ScorePart>,
 }
 
 /// What one scorer gave to one candidate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScorePart {
     /// The scorer's name in the configuration.
     pub scorer: Arc<str>,
     /// Its score, within `0..=1`.
+    #[serde(with = "crate::float")]
     pub score: f64,
     /// Its weight in the profile.
+    #[serde(with = "crate::float")]
     pub weight: f64,
 }
 
 /// The end of a request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Completed {
     /// The request.
     pub request: RequestId,
@@ -131,12 +141,15 @@ pub struct Completed {
 }
 
 /// Facts that can come too late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Late {
     /// A scrape of an earlier life.
     Scrape,
     /// An observation of a request that has ended.
     Observation,
+    /// A report on the cache of an earlier life.
+    CacheReport,
 }
 
 impl Late {
@@ -145,6 +158,7 @@ impl Late {
         match self {
             Self::Scrape => "scrape",
             Self::Observation => "observation",
+            Self::CacheReport => "cache_report",
         }
     }
 }

@@ -1,15 +1,18 @@
 //! What the picker knows of a request, read once from its headers and body.
 
-use crate::block::{BlockHash, BlockKey, BlockSize, PromptScope};
+use serde::{Deserialize, Serialize};
+
+use crate::block::{BlockHash, BlockKey, BlockSize, PromptScope, SaltHash};
 use crate::endpoint::SubsetEntry;
 use crate::units::Tokens;
 
 /// Names one request within this process. Never taken from a client's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestId(pub u64);
 
 /// The form of API that the request speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// `…/chat/completions` in OpenAI's form.
     ChatCompletions,
@@ -20,7 +23,8 @@ pub enum Dialect {
 }
 
 /// The prompt, as far as routing needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Prompt {
     /// Content hashes of the full blocks, in order, of at most the first
     /// [`BLOCKS_MAX`](crate::block::BLOCKS_MAX).
@@ -42,8 +46,9 @@ impl Prompt {
     }
 }
 
-/// Facts of one request. Holds no prompt text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Facts of one request. Holds neither the text of the prompt nor that of the salt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RequestFacts {
     /// The form of API.
     pub dialect: Dialect,
@@ -55,8 +60,8 @@ pub struct RequestFacts {
     pub prompt: Prompt,
     /// The client's cap on output.
     pub output_tokens_max: Option<Tokens>,
-    /// The client's cache salt.
-    pub cache_salt: Option<Box<str>>,
+    /// The client's cache salt, hashed.
+    pub cache_salt: Option<SaltHash>,
     /// Hash of the template inputs (tools, response format, reasoning effort and the like).
     pub template_inputs: u64,
     /// Name of the inference objective.
@@ -91,7 +96,7 @@ impl RequestFacts {
     pub fn block_keys(&self) -> Vec<BlockKey> {
         let scope = PromptScope {
             model: self.model.as_deref().unwrap_or_default(),
-            cache_salt: self.cache_salt.as_deref(),
+            cache_salt: self.cache_salt,
             tenant: None,
             template_inputs: self.template_inputs,
         };

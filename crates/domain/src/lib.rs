@@ -16,6 +16,7 @@ pub mod decision;
 pub mod endpoint;
 pub mod event;
 pub mod facts;
+mod float;
 pub mod load;
 pub mod observation;
 pub mod time;

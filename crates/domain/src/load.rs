@@ -2,11 +2,14 @@
 
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Timestamp;
 use crate::units::{Tokens, Unit};
 
 /// What one scrape of an engine's metrics said. A family that was missing or senseless is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LoadSample {
     /// Requests waiting in the engine's queue.
     pub waiting: Option<u32>,
@@ -19,6 +22,7 @@ pub struct LoadSample {
     /// KV blocks of the engine.
     pub kv_blocks: Option<u32>,
     /// Start of the engine's process, in seconds since 1970.
+    #[serde(with = "crate::float::option")]
     pub process_start_seconds: Option<f64>,
 }
 

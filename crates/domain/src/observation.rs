@@ -2,6 +2,8 @@
 
 use core::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::units::Tokens;
 
 /// How much of a response the gateway lets us see.
@@ -16,7 +18,8 @@ pub enum ObservationMode {
 }
 
 /// One fact seen in a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Observation {
     /// Response headers came, with this status.
     Headers {
@@ -32,7 +35,8 @@ pub enum Observation {
 }
 
 /// Token counts as an engine reports them at the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt: Tokens,
@@ -43,7 +47,8 @@ pub struct Usage {
 }
 
 /// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EndCause {
     /// The response was complete.
     Complete,

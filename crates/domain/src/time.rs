@@ -2,10 +2,14 @@
 
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// A moment, in nanoseconds since an origin that the shell or the simulator chose at its start.
 ///
 /// Only differences mean anything. Arithmetic saturates, so that no input can overflow it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Timestamp(u64);
 
 impl Timestamp {

@@ -2,8 +2,13 @@
 
 use core::ops::{Add, AddAssign};
 
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
+
 /// A number of tokens. Estimates and counts reported by an engine share this unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Tokens(pub u64);
 
 impl Tokens {
@@ -38,7 +43,7 @@ impl AddAssign for Tokens {
 pub const BYTES_PER_TOKEN: u64 = 4;
 
 /// A share or score within `0..=1`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize)]
 pub struct Unit(f64);
 
 impl Unit {
@@ -68,6 +73,18 @@ impl Unit {
     /// The number within `0..=1`.
     pub const fn value(self) -> f64 {
         self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Unit {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = f64::deserialize(from)?;
+        if (0.0..=1.0).contains(&value) {
+            Ok(Self(value))
+        } else {
+            let expected = &"a number within 0..=1";
+            Err(D::Error::invalid_value(Unexpected::Float(value), expected))
+        }
     }
 }
 

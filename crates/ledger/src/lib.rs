@@ -1,7 +1,7 @@
 //! Every request in flight and the load that it reserves at its endpoint.
 //!
-//! Job: own load per endpoint, exactly, at any time; and what part of an engine's report is not
-//! ours. Not its job: choosing an endpoint, learning rates, reading reports.
+//! Job: own load per endpoint, exactly, at any time; what part of an engine's report is not ours, and
+//! what we did since. Not its job: choosing an endpoint, learning rates, reading reports.
 //!
 //! Read first: [`reservations::Ledger`] and [`reservations::Reservation`].
 //!
@@ -9,4 +9,5 @@
 //! of its reservations; a release for an earlier life of an endpoint changes nothing in its present
 //! one.
 
+pub mod account;
 pub mod reservations;

@@ -7,6 +7,8 @@ use pointsman_domain::facts::RequestId;
 use pointsman_domain::load::OwnLoad;
 use pointsman_domain::units::Tokens;
 
+use crate::account::{Account, ReportContext};
+
 /// What one request in flight takes of its endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
@@ -34,22 +36,17 @@ pub struct Ledger {
     accounts: Vec<Account>,
 }
 
-/// The sums of one slot, for the life that `generation` names.
-#[derive(Clone, Copy, Debug, Default)]
-struct Account {
-    generation: u32,
-    own: OwnLoad,
-    /// The most own requests there were since the running scrape began.
-    own_since_scrape_begun: Option<u32>,
-    /// Requests in the last report that were not ours.
-    foreign: u32,
-}
-
 impl Ledger {
-    /// Reserves load for `id`. A request that has a reservation moves to the new one.
+    /// Reserves load for `id`. A request that has a reservation moves to the new one, and was sent
+    /// there only if that is at another endpoint.
     pub fn reserve(&mut self, id: RequestId, reservation: Reservation) {
-        self.release(id);
-        self.add(reservation);
+        let before = self.release(id);
+        if let Some(account) = self.account_mut(reservation.endpoint) {
+            account.add(reservation);
+            if before.is_none_or(|before| before.endpoint != reservation.endpoint) {
+                account.count_dispatch();
+            }
+        }
         self.reservations.insert(id, reservation);
     }
 
@@ -87,7 +84,9 @@ impl Ledger {
     /// Gives back what `id` reserved; `None` if it has nothing reserved (any more).
     pub fn release(&mut self, id: RequestId) -> Option<Reservation> {
         let reservation = self.reservations.remove(&id)?;
-        self.subtract(reservation);
+        if let Some(account) = self.account_mut(reservation.endpoint) {
+            account.subtract(reservation);
+        }
         Some(reservation)
     }
 
@@ -104,23 +103,33 @@ impl Ledger {
 
     /// Requests at the endpoint that are not ours, by the last report.
     pub fn foreign(&self, endpoint: EndpointId) -> u32 {
-        self.account(endpoint).map_or(0, |account| account.foreign)
+        self.report_context(endpoint).foreign
+    }
+
+    /// What we know beside the endpoint's last report.
+    pub fn report_context(&self, endpoint: EndpointId) -> ReportContext {
+        self.account(endpoint)
+            .map_or_else(ReportContext::default, Account::report_context)
     }
 
     /// A scrape of the endpoint is on its way: what it will show was true between now and its end.
     pub fn scrape_begun(&mut self, endpoint: EndpointId) {
-        let account = self.account_mut(endpoint);
-        account.own_since_scrape_begun = Some(account.own.requests);
+        if let Some(account) = self.account_mut(endpoint) {
+            account.scrape_begun();
+        }
     }
 
     /// The scrape that began last showed `requests` requests, waiting or running.
-    ///
-    /// Our own part of these is somewhere between the fewest and the most that we had meanwhile. The
-    /// most is taken away, so that our own dispatches are never counted twice.
     pub fn scrape_done(&mut self, endpoint: EndpointId, requests: u32) {
-        let account = self.account_mut(endpoint);
-        if let Some(own) = account.own_since_scrape_begun.take() {
-            account.foreign = requests.saturating_sub(own);
+        if let Some(account) = self.account_mut(endpoint) {
+            account.scrape_done(requests);
+        }
+    }
+
+    /// The scrape that began last showed nothing of requests: the report before it stays the last.
+    pub fn scrape_failed(&mut self, endpoint: EndpointId) {
+        if let Some(account) = self.account_mut(endpoint) {
+            account.scrape_failed();
         }
     }
 
@@ -140,54 +149,18 @@ impl Ledger {
             .filter(|account| account.generation == endpoint.generation)
     }
 
-    /// The account of this life of the slot; starts a new one when the life is newer.
-    fn account_mut(&mut self, endpoint: EndpointId) -> &mut Account {
+    /// The account of this life of the slot; starts a new one when the life is newer than the
+    /// account, `None` when it is older.
+    fn account_mut(&mut self, endpoint: EndpointId) -> Option<&mut Account> {
         if self.accounts.len() <= endpoint.index() {
             self.accounts
                 .resize(endpoint.index() + 1, Account::default());
         }
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "the line above makes room for the slot"
-        )]
-        let account = &mut self.accounts[endpoint.index()];
+        let account = self.accounts.get_mut(endpoint.index())?;
         if account.generation < endpoint.generation {
-            *account = Account {
-                generation: endpoint.generation,
-                ..Account::default()
-            };
+            *account = Account::of_life(endpoint.generation);
         }
-        account
-    }
-
-    fn add(&mut self, reservation: Reservation) {
-        let account = self.account_mut(reservation.endpoint);
-        if account.generation != reservation.endpoint.generation {
-            return;
-        }
-        let own = &mut account.own;
-        own.requests += 1;
-        if reservation.phase == Phase::Prefill {
-            own.before_first_token += 1;
-            own.uncached_tokens += reservation.uncached_tokens;
-        }
-        if let Some(most) = &mut account.own_since_scrape_begun {
-            *most = (*most).max(own.requests);
-        }
-    }
-
-    fn subtract(&mut self, reservation: Reservation) {
-        let account = self.account_mut(reservation.endpoint);
-        if account.generation != reservation.endpoint.generation {
-            return;
-        }
-        let own = &mut account.own;
-        debug_assert!(own.requests > 0, "a reservation is released once");
-        own.requests = own.requests.saturating_sub(1);
-        if reservation.phase == Phase::Prefill {
-            own.before_first_token = own.before_first_token.saturating_sub(1);
-            own.uncached_tokens = own.uncached_tokens.minus(reservation.uncached_tokens);
-        }
+        Some(account).filter(|account| account.generation == endpoint.generation)
     }
 }
 

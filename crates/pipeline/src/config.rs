@@ -13,8 +13,34 @@ pub struct RuntimeConfig {
     pub destinations_max: usize,
     /// Block size of the prefix index.
     pub block_size: BlockSize,
+    /// What the prefix index learns from.
+    pub prefix_source: PrefixSource,
     /// Byte budget of the prefix index.
     pub prefix_bytes_max: usize,
     /// What may wait while the pool is empty.
     pub hold: HoldLimits,
+}
+
+/// What the prefix index learns from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrefixSource {
+    /// Dispatches: an endpoint is taken to hold each prompt that it was sent.
+    #[default]
+    Predicted,
+    /// Reports of the engines on their caches.
+    Reported,
+    /// Both. A prediction stays until a report takes it back or room is needed.
+    ReportedAndPredicted,
+}
+
+impl PrefixSource {
+    /// Whether dispatches are taken in.
+    pub(crate) const fn is_predicted(self) -> bool {
+        matches!(self, Self::Predicted | Self::ReportedAndPredicted)
+    }
+
+    /// Whether reports are taken in.
+    pub(crate) const fn is_reported(self) -> bool {
+        matches!(self, Self::Reported | Self::ReportedAndPredicted)
+    }
 }

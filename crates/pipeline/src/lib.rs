@@ -12,6 +12,7 @@
 
 pub mod config;
 pub mod pool;
+pub mod record;
 
 mod ejection;
 mod endpoints;

@@ -1,15 +1,19 @@
 //! The door to one pool.
 
+mod caches;
 mod decide;
 mod recover;
 mod requests;
 mod scrapes;
+mod stale;
 
 use core::net::SocketAddr;
+use core::num::NonZeroU32;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use pointsman_admission::hold::{Hold, Verdict};
+use pointsman_domain::block::BlockKey;
 use pointsman_domain::decision::{Decision, Refusal};
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::event::Event;
@@ -21,9 +25,11 @@ use pointsman_ledger::reservations::Ledger;
 use pointsman_prefix::index::Index;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 
-use crate::config::RuntimeConfig;
+use crate::config::{PrefixSource, RuntimeConfig};
 use crate::endpoints::{Endpoints, Member};
+use crate::pool::caches::CacheReport;
 use crate::pool::decide::Scratch;
 use crate::pool::requests::Request;
 
@@ -37,13 +43,15 @@ pub struct Pool {
     ledger: Ledger,
     index: Index,
     index_seed: u64,
+    pickers: NonZeroU32,
     rng: Pcg64Mcg,
     scratch: Scratch,
     closing: bool,
 }
 
 /// Everything that can happen to a pool.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Input {
     /// A request asks where to go.
     Offer {
@@ -74,9 +82,28 @@ pub enum Input {
     ScrapeDone(EndpointId, LoadSample),
     /// The scrape failed.
     ScrapeFailed(EndpointId, ScrapeFault),
+    /// The engine has stored these blocks in its cache.
+    CacheStored {
+        /// The endpoint.
+        endpoint: EndpointId,
+        /// The blocks, by the pool's own keys, of one prompt first to last.
+        keys: Vec<BlockKey>,
+    },
+    /// The engine has let these blocks go.
+    CacheRemoved {
+        /// The endpoint.
+        endpoint: EndpointId,
+        /// The blocks, by the pool's own keys.
+        keys: Vec<BlockKey>,
+    },
+    /// The engine has emptied its cache.
+    CacheCleared(EndpointId),
     /// Discovery's whole set of endpoints.
     Endpoints(Vec<EndpointSpec>),
-    /// Another configuration from now on.
+    /// How many pickers serve this pool, this one included; 1 until it is told.
+    Pickers(NonZeroU32),
+    /// Another configuration from now on. A recording holds the text that it was made of.
+    #[serde(skip)]
     Configure(Box<RuntimeConfig>),
     /// The pool's next deadline has come.
     Expire,
@@ -85,7 +112,8 @@ pub enum Input {
 }
 
 /// How much a pick's event tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Detail {
     /// The endpoint.
     Brief,
@@ -94,7 +122,8 @@ pub enum Detail {
 }
 
 /// How a scrape failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScrapeFault {
     /// Nobody listens at the address.
     Unreachable,
@@ -103,7 +132,8 @@ pub enum ScrapeFault {
 }
 
 /// What a pool answers. Any input may bring decisions for any waiting request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Output {
     /// The answer to an offer.
     Decided {
@@ -168,6 +198,7 @@ impl Pool {
             hold: Hold::new(config.hold),
             index: Index::new(config.prefix_bytes_max, seed),
             index_seed: seed,
+            pickers: NonZeroU32::MIN,
             config,
             endpoints: Endpoints::default(),
             requests: BTreeMap::new(),
@@ -191,6 +222,16 @@ impl Pool {
             Input::ScrapeFailed(endpoint, fault) => {
                 self.scrape_failed(now, endpoint, fault, outputs);
             }
+            Input::CacheStored { endpoint, keys } => {
+                self.cache_reported(endpoint, CacheReport::Stored(&keys), outputs);
+            }
+            Input::CacheRemoved { endpoint, keys } => {
+                self.cache_reported(endpoint, CacheReport::Removed(&keys), outputs);
+            }
+            Input::CacheCleared(endpoint) => {
+                self.cache_reported(endpoint, CacheReport::Cleared, outputs);
+            }
+            Input::Pickers(pickers) => self.pickers = pickers,
             Input::Endpoints(specs) => self.replace_endpoints(now, specs, outputs),
             Input::Configure(config) => self.configure(*config),
             Input::Expire => self.expire(now, outputs),
@@ -313,11 +354,14 @@ impl Pool {
 
     fn configure(&mut self, config: RuntimeConfig) {
         self.hold.set_limits(config.hold);
-        if config.block_size == self.config.block_size {
-            self.index.set_bytes_max(config.prefix_bytes_max);
-        } else {
-            // Keys of blocks of another size never match again.
+        // Keys of blocks of another size never match again, and no report would take back what was
+        // predicted before.
+        let is_unlike = config.block_size != self.config.block_size;
+        let sources = (self.config.prefix_source, config.prefix_source);
+        if is_unlike || sources == (PrefixSource::Predicted, PrefixSource::Reported) {
             self.index = Index::new(config.prefix_bytes_max, self.index_seed);
+        } else {
+            self.index.set_bytes_max(config.prefix_bytes_max);
         }
         self.config = config;
     }

@@ -117,12 +117,14 @@ fn compile_noting(
     let data_layer = data_layer::compile(spec.data_layer.as_ref(), &plugins, noted);
     request_handler::check(spec, &plugins, noted);
     let hold = flow_control::compile(spec, gates, &plugins, noted);
+    let (block_size, prefix_source) = plugins.prefix_index(noted);
     let runtime = RuntimeConfig {
         profile: choice.profile,
         destinations_max: choice
             .destinations_max
             .unwrap_or_else(|| attachment.destinations_max_default()),
-        block_size: plugins.block_size(noted),
+        block_size,
+        prefix_source,
         prefix_bytes_max: PREFIX_BYTES_MAX,
         hold,
     };

@@ -43,10 +43,15 @@ pub(crate) fn within<T>(
 }
 
 impl<'a> Fields<'a> {
-    /// The value of `name`; null counts as absent.
+    /// The value of `name`; null counts as absent. In `outer.inner` the inner name is one of the
+    /// mapping that the outer one names.
     pub(crate) fn value(&mut self, name: &'static str) -> Option<&'a Value> {
         self.asked.push(name);
-        self.object?.get(name).filter(|value| !value.is_null())
+        let value = match name.split_once('.') {
+            Some((outer, inner)) => self.object?.get(outer)?.get(inner),
+            None => self.object?.get(name),
+        };
+        value.filter(|value| !value.is_null())
     }
 
     /// A field that may be absent.
@@ -172,13 +177,40 @@ impl<'a> Fields<'a> {
             asked,
             findings,
         } = self;
-        for name in object.into_iter().flat_map(Map::keys) {
-            if !asked.contains(&name.as_str()) {
-                let end = findings.suggestion(name, asked.iter().copied(), "remove it");
-                let message = format!("is not a field here{end}");
-                findings.problem(join(path, name), message);
+        let names = || {
+            asked
+                .iter()
+                .map(|name| name.split_once('.').unwrap_or((name, "")))
+        };
+        let outer: Vec<_> = names().map(|(outer, _)| outer).collect();
+        for (name, value) in object.into_iter().flatten() {
+            check_known(name, path, &outer, findings);
+            let inner = names().filter(|(outer, inner)| outer == name && !inner.is_empty());
+            let inner: Vec<_> = inner.map(|(_, inner)| inner).collect();
+            if !inner.is_empty() {
+                check_mapping(value, &join(path, name), &inner, findings);
             }
         }
+    }
+}
+
+/// Notes what is wrong with a mapping whose fields were asked for by names with a dot.
+fn check_mapping(value: &Value, path: &str, known: &[&str], findings: &mut Findings) {
+    match value {
+        Value::Null => {}
+        Value::Object(object) => {
+            let names = object.keys();
+            names.for_each(|name| check_known(name, path, known, findings));
+        }
+        other => findings.problem(path, format!("must be a mapping, not {}", kind(other))),
+    }
+}
+
+fn check_known(name: &str, path: &str, known: &[&str], findings: &mut Findings) {
+    if !known.contains(&name) {
+        let end = findings.suggestion(name, known.iter().copied(), "remove it");
+        let message = format!("is not a field here{end}");
+        findings.problem(join(path, name), message);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters of plugins as values: the same value reads the field and makes its row in the
 //! reference, so that the two cannot differ.
 
+pub(crate) mod choice;
 pub(crate) mod number;
 pub(crate) mod text;
 pub(crate) mod value;
@@ -13,7 +14,7 @@ use crate::fields::{Fields, REQUIRED};
 
 /// One parameter of a plugin.
 pub(crate) struct Parameter<K> {
-    /// Its name in the file.
+    /// Its name in the file, with a dot where it is in a mapping of the parameters.
     pub(crate) name: &'static str,
     /// What it is counted in; empty for what is no number.
     pub(crate) unit: &'static str,

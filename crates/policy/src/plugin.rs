@@ -9,6 +9,7 @@ pub(crate) mod scorer;
 use core::fmt;
 
 use pointsman_domain::block::BlockSize;
+use pointsman_pipeline::config::PrefixSource;
 use pointsman_schedule::picker::Picker;
 use pointsman_schedule::scorer::Scorer;
 
@@ -61,8 +62,8 @@ pub(crate) enum Part {
     Scorer(Scorer, Option<Producer>),
     /// A picker, and how many endpoints it lists if that is given.
     Picker(Picker, Option<usize>),
-    /// The block size of the prefix index.
-    PrefixIndex(BlockSize),
+    /// The block size of the prefix index, and what it learns from.
+    PrefixIndex(BlockSize, PrefixSource),
     /// How engines' metrics are read.
     Metrics(MetricsSource),
     /// Where the endpoints are listed.
@@ -78,8 +79,8 @@ pub(crate) struct Producer {
     pub(crate) parameter: &'static str,
     /// The name.
     pub(crate) name: String,
-    /// The type that it must have.
-    pub(crate) plugin_type: &'static str,
+    /// The types that it may have.
+    pub(crate) plugin_types: &'static [&'static str],
 }
 
 /// What a plugin does.

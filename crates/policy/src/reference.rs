@@ -8,6 +8,7 @@ use self::config_fields::{CONFIG_FIELDS, ENDPOINT_FIELDS};
 use crate::config::PREFIX_BYTES_MAX;
 use crate::config::profile::default_scorers;
 use crate::parameter::Row;
+use crate::plugin::picker::{LOAD_ROWS, LoadRow};
 use crate::plugin::{PluginType, Role, State};
 use crate::registry::PLUGIN_TYPES;
 
@@ -19,6 +20,9 @@ pub fn markdown() -> String {
     out.push_str("\n## Plugins that are built\n");
     for role in Role::ALL {
         role_section(&mut out, role);
+        if role == Role::Picker {
+            load_section(&mut out);
+        }
     }
     out.push_str(ACCEPTED);
     accepted_table(&mut out);
@@ -92,6 +96,19 @@ fn role_section(out: &mut String, role: Role) {
         if !built.parameters.is_empty() {
             parameter_table(out, built.parameters);
         }
+    }
+}
+
+/// What the parameter `load` of pickers means.
+fn load_section(out: &mut String) {
+    out.push_str(LOAD);
+    for LoadRow {
+        name,
+        formula,
+        about,
+    } in LOAD_ROWS
+    {
+        line(out, format_args!("| `{name}` | `{formula}` | {about} |"));
     }
 }
 
@@ -175,6 +192,18 @@ A configuration that lists no profile, scorer or picker uses the built-in profil
 
 | scorer | weight |
 |---|---|
+";
+
+const LOAD: &str = "
+#### The parameter `load`
+
+How many requests a picker takes an endpoint to have. `own` are our own requests there now and `own'`
+those when the last report's read began, `report` all requests in that report and `foreign` what of
+it was not ours, `sent` what we sent there since, and `N` the pickers that serve the pool. An endpoint
+whose report is missing or too old counts with the medians of the others.
+
+| value | formula | meaning |
+|---|---|---|
 ";
 
 const ACCEPTED: &str = "

@@ -23,6 +23,7 @@ pub(crate) const APPROX_PREFIX_CACHE_PRODUCER: &str = "approx-prefix-cache-produ
 pub(crate) const INFLIGHT_LOAD_PRODUCER: &str = "inflight-load-producer";
 pub(crate) const KV_CACHE_UTILIZATION_SCORER: &str = "kv-cache-utilization-scorer";
 pub(crate) const OWN_INFLIGHT_SCORER: &str = "own-inflight-scorer";
+pub(crate) const PRECISE_PREFIX_CACHE_PRODUCER: &str = "precise-prefix-cache-producer";
 pub(crate) const PREFIX_CACHE_SCORER: &str = "prefix-cache-scorer";
 pub(crate) const QUEUE_SCORER: &str = "queue-scorer";
 
@@ -58,13 +59,24 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     not_built("token-load-scorer", Role::Scorer),
     not_built("topology-affinity-scorer", Role::Scorer),
     built(
+        "consistent-hash-picker",
+        Role::Picker,
+        &picker::CONSISTENT_HASH,
+    ),
+    built(
         "least-outstanding-picker",
         Role::Picker,
         &picker::LEAST_OUTSTANDING,
     ),
     built("max-score-picker", Role::Picker, &picker::MAX_SCORE),
+    built(
+        "prefix-affinity-picker",
+        Role::Picker,
+        &picker::PREFIX_AFFINITY,
+    ),
     built("random-picker", Role::Picker, &picker::RANDOM),
     built("round-robin-picker", Role::Picker, &picker::ROUND_ROBIN),
+    built("two-choices-picker", Role::Picker, &picker::TWO_CHOICES),
     not_built("weighted-random-picker", Role::Picker),
     built(
         "single-profile-handler",
@@ -82,6 +94,11 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
         Role::Producer,
         &prefix_cache::APPROXIMATE,
     ),
+    built(
+        PRECISE_PREFIX_CACHE_PRODUCER,
+        Role::Producer,
+        &prefix_cache::PRECISE,
+    ),
     accepted(
         INFLIGHT_LOAD_PRODUCER,
         Role::Producer,
@@ -92,7 +109,6 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     not_built("mm-embeddings-cache-producer", Role::Producer),
     not_built("multicluster-approx-prefix-cache-producer", Role::Producer),
     not_built("p2p-source-producer", Role::Producer),
-    not_built("precise-prefix-cache-producer", Role::Producer),
     not_built("predicted-latency-producer", Role::Producer),
     not_built("session-id-producer", Role::Producer),
     not_built("token-producer", Role::Producer),

@@ -94,6 +94,29 @@ impl Index {
         self.trim(endpoint, blocks_max);
     }
 
+    /// Notes that the blocks of a prompt were used at `endpoint`, as far as they are held for it. Adds
+    /// none.
+    pub fn refresh(&mut self, endpoint: EndpointId, keys: &[BlockKey]) {
+        for &key in keys.iter().rev() {
+            self.touch(endpoint, key);
+        }
+    }
+
+    /// Forgets single blocks of an endpoint; those that are not held change nothing.
+    pub fn forget(&mut self, endpoint: EndpointId, keys: &[BlockKey]) {
+        for &key in keys {
+            let Some(node) = self.table.find(endpoint, key) else {
+                continue;
+            };
+            if let Some(life) = life::find(&mut self.lives, endpoint) {
+                self.table.evict(life, node);
+                if life.blocks == 0 {
+                    self.lives.retain(|life| life.endpoint != endpoint);
+                }
+            }
+        }
+    }
+
     /// Forgets one life of an endpoint.
     pub fn remove(&mut self, endpoint: EndpointId) {
         self.trim(endpoint, 0);
@@ -153,7 +176,7 @@ impl Index {
         while let Some(life) = life::find(&mut self.lives, endpoint)
             && life.blocks > blocks_max
         {
-            self.table.evict_oldest(life);
+            self.table.evict(life, life.oldest);
             if life.blocks == 0 {
                 self.lives.retain(|life| life.endpoint != endpoint);
             }

@@ -7,7 +7,7 @@
 //! Read first: [`index::Index`] (the whole memory) and [`index::Matches`] (the answer to a lookup).
 //!
 //! Invariants: [`index::Index::bytes`] is never above [`index::Index::bytes_max`] when a call
-//! returns; the lives of an endpoint never match for each other; of one prompt the tail leaves
-//! before the head, so that what is left is still a prefix.
+//! returns; the lives of an endpoint never match for each other; where the index itself lets blocks
+//! go, the tail of a prompt leaves before its head, so that what is left is still a prefix.
 
 pub mod index;

@@ -19,6 +19,10 @@ pub struct Candidate {
     pub own: OwnLoad,
     /// Requests there that are not ours, by the last report.
     pub foreign_requests: u32,
+    /// Our own requests there when the last report's scrape began.
+    pub own_at_report: u32,
+    /// Requests that we sent there since the last report's scrape began, ended ones included.
+    pub dispatched_since_report: u32,
     /// Tokens of this request's prompt, in full blocks, that it is expected to have in cache.
     pub cached_tokens: Tokens,
 }
@@ -27,5 +31,10 @@ impl Candidate {
     /// Requests at the endpoint now: our own, and those of others by the last report.
     pub const fn requests(&self) -> u32 {
         self.own.requests.saturating_add(self.foreign_requests)
+    }
+
+    /// Requests at the endpoint, of all pickers, by the last report.
+    pub const fn reported_requests(&self) -> u32 {
+        self.load.waiting.saturating_add(self.load.running)
     }
 }

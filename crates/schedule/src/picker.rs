@@ -1,88 +1,52 @@
 //! Pickers: from candidates with scores to an order of destinations. This file is the registry.
 
+pub mod consistent_hash;
 pub mod least_outstanding;
 pub mod max_score;
+pub mod prefix_affinity;
 pub mod random;
+pub mod ranking;
 pub mod round_robin;
+pub mod two_choices;
 
 use rand::Rng;
-use smallvec::SmallVec;
 
-use crate::candidate::Candidate;
-
-/// Indices of candidates, best first.
-pub type Order = SmallVec<[usize; 3]>;
+use self::ranking::Order;
+use crate::question::Question;
 
 /// The built-in pickers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Picker {
+    /// `consistent-hash-picker`
+    ConsistentHash(consistent_hash::ConsistentHash),
     /// `least-outstanding-picker`
-    LeastOutstanding,
+    LeastOutstanding(least_outstanding::LeastOutstanding),
     /// `max-score-picker`
-    MaxScore,
+    MaxScore(max_score::MaxScore),
+    /// `prefix-affinity-picker`
+    PrefixAffinity(prefix_affinity::PrefixAffinity),
     /// `random-picker`
     Random,
     /// `round-robin-picker`
     RoundRobin(round_robin::RoundRobin),
+    /// `two-choices-picker`
+    TwoChoices(two_choices::TwoChoices),
 }
 
 impl Picker {
-    /// Up to `wanted` different candidates, best first. `totals` holds one weighted score each.
-    pub fn pick(
-        &mut self,
-        candidates: &[Candidate],
-        totals: &[f64],
-        wanted: usize,
-        rng: &mut impl Rng,
-    ) -> Order {
+    /// Up to [`wanted`](Question::wanted) different candidates, best first. `totals` holds one
+    /// weighted score each.
+    pub fn pick(&mut self, question: &Question<'_>, totals: &[f64], rng: &mut impl Rng) -> Order {
         match self {
-            Self::LeastOutstanding => least_outstanding::pick(candidates, wanted, rng),
-            Self::MaxScore => max_score::pick(totals, wanted, rng),
-            Self::Random => random::pick(candidates.len(), wanted, rng),
-            Self::RoundRobin(state) => state.pick(candidates, wanted),
+            Self::ConsistentHash(picker) => picker.pick(question, rng),
+            Self::LeastOutstanding(picker) => picker.pick(question, rng),
+            Self::MaxScore(picker) => picker.pick(question, totals, rng),
+            Self::PrefixAffinity(picker) => picker.pick(question, rng),
+            Self::Random => random::pick(question, rng),
+            Self::RoundRobin(state) => state.pick(question),
+            Self::TwoChoices(picker) => picker.pick(question, rng),
         }
     }
-}
-
-/// The `wanted` largest by `rank`, largest first; equal ones in random order.
-///
-/// One pass for each place: `wanted` is 3 at most in practice, so this beats sorting all.
-fn largest<T: PartialOrd>(
-    ranks: impl Iterator<Item = T> + Clone,
-    wanted: usize,
-    rng: &mut impl Rng,
-) -> Order {
-    use rand::RngExt;
-
-    let mut order = Order::new();
-    for _ in 0..wanted {
-        let mut best: Option<(usize, T)> = None;
-        let mut equals = 1_u32;
-        for (index, rank) in ranks.clone().enumerate() {
-            if order.contains(&index) {
-                continue;
-            }
-            match &best {
-                Some((_, top)) if rank < *top => {}
-                Some((_, top)) if rank == *top => {
-                    // Reservoir of one: each of the equals is kept with the same chance.
-                    equals += 1;
-                    if rng.random_range(0..equals) == 0 {
-                        best = Some((index, rank));
-                    }
-                }
-                _ => {
-                    equals = 1;
-                    best = Some((index, rank));
-                }
-            }
-        }
-        match best {
-            Some((index, _)) => order.push(index),
-            None => break,
-        }
-    }
-    order
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use pointsman_domain::event::{CandidateScore, ScorePart};
-use pointsman_domain::facts::RequestFacts;
 use pointsman_domain::units::Unit;
 use rand::Rng;
 
 use crate::candidate::Candidate;
-use crate::picker::{Order, Picker};
+use crate::picker::Picker;
+use crate::picker::ranking::Order;
+use crate::question::Question;
 use crate::scorer::{Score, Scorer};
 
 /// How to choose among candidates.
@@ -41,16 +42,14 @@ pub struct Scores {
 }
 
 impl Profile {
-    /// Up to `wanted` candidates, best first; empty only if there are none.
+    /// Up to as many candidates as are wanted, best first; empty only if there are none.
     pub fn run(
         &mut self,
-        request: &RequestFacts,
-        candidates: &[Candidate],
-        wanted: usize,
+        question: &Question<'_>,
         scores: &mut Scores,
         rng: &mut impl Rng,
     ) -> Order {
-        let count = candidates.len();
+        let count = question.candidates.len();
         if count == 0 {
             return Order::new();
         }
@@ -63,12 +62,14 @@ impl Profile {
             .iter()
             .zip(scores.parts.chunks_exact_mut(count))
         {
-            weighted.scorer.score(request, candidates, part);
+            weighted
+                .scorer
+                .score(question.request, question.candidates, part);
             for (total, score) in scores.totals.iter_mut().zip(part) {
                 *total += weighted.weight * score.value();
             }
         }
-        self.picker.pick(candidates, &scores.totals, wanted, rng)
+        self.picker.pick(question, &scores.totals, rng)
     }
 
     /// The scores of the run that filled `scores`, best total first.

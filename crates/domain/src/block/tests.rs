@@ -40,12 +40,12 @@ fn every_part_of_the_scope_changes_the_root() {
         base.root(),
         PromptScope { model: "n", ..base }.root(),
         PromptScope {
-            cache_salt: Some("s"),
+            cache_salt: Some(SaltHash::of("s")),
             ..base
         }
         .root(),
         PromptScope {
-            cache_salt: Some(""),
+            cache_salt: Some(SaltHash::of("")),
             ..base
         }
         .root(),

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod reports;
+
 const A: EndpointId = EndpointId {
     slot: 0,
     generation: 1,
@@ -93,6 +95,72 @@ fn a_report_whose_beginning_was_not_seen_is_not_used() {
     let mut ledger = Ledger::default();
     ledger.scrape_done(A, 5);
     assert_eq!(ledger.foreign(A), 0);
+}
+
+fn context(foreign: u32, own_at_report: u32, dispatched_since_report: u32) -> ReportContext {
+    ReportContext {
+        foreign,
+        own_at_report,
+        dispatched_since_report,
+    }
+}
+
+#[test]
+fn what_was_ours_when_the_scrape_began_belongs_to_the_report_that_it_brings() {
+    let mut ledger = Ledger::default();
+    ledger.reserve(RequestId(1), sent_to(A, 0));
+    assert_eq!(ledger.report_context(A), context(0, 0, 1));
+    ledger.scrape_begun(A);
+    ledger.reserve(RequestId(2), sent_to(A, 0));
+    // Not before the scrape is done.
+    assert_eq!(ledger.report_context(A), context(0, 0, 2));
+    ledger.scrape_done(A, 9);
+    assert_eq!(ledger.report_context(A), context(7, 1, 1));
+    ledger.reserve(RequestId(3), sent_to(A, 0));
+    ledger.release(RequestId(2));
+    assert_eq!(ledger.report_context(A), context(7, 1, 2));
+}
+
+#[test]
+fn a_scrape_that_fails_leaves_the_report_before_it_in_force() {
+    let mut ledger = Ledger::default();
+    ledger.reserve(RequestId(1), sent_to(A, 0));
+    ledger.scrape_begun(A);
+    ledger.scrape_done(A, 4);
+    ledger.scrape_begun(A);
+    ledger.reserve(RequestId(2), sent_to(A, 0));
+    ledger.scrape_failed(A);
+    assert_eq!(ledger.report_context(A), context(3, 1, 1));
+    ledger.scrape_done(A, 99);
+    assert_eq!(ledger.report_context(A), context(3, 1, 1));
+}
+
+#[test]
+fn progress_of_a_request_is_no_dispatch_and_a_move_is_one_at_the_new_place() {
+    let mut ledger = Ledger::default();
+    for endpoint in [A, B] {
+        ledger.scrape_begun(endpoint);
+        ledger.scrape_done(endpoint, 0);
+    }
+    ledger.reserve(RequestId(1), sent_to(A, 0));
+    ledger.advance(RequestId(1), Phase::Decode);
+    ledger.relocate(RequestId(1), A);
+    assert_eq!(ledger.report_context(A), context(0, 0, 1));
+    ledger.relocate(RequestId(1), B);
+    assert_eq!(ledger.report_context(A), context(0, 0, 1));
+    assert_eq!(ledger.report_context(B), context(0, 0, 1));
+}
+
+#[test]
+fn a_scrape_of_an_earlier_life_says_nothing_of_the_present_one() {
+    let mut ledger = Ledger::default();
+    ledger.scrape_begun(A);
+    ledger.reserve(RequestId(1), sent_to(A_AGAIN, 0));
+    ledger.scrape_done(A, 9);
+    ledger.scrape_begun(A);
+    ledger.scrape_done(A_AGAIN, 9);
+    assert_eq!(ledger.report_context(A), ReportContext::default());
+    assert_eq!(ledger.report_context(A_AGAIN), context(0, 0, 1));
 }
 
 #[derive(Clone, Debug)]

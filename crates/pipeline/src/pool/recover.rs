@@ -43,6 +43,15 @@ impl Pool {
                 }
             }
         }
+        // When the last reports were made is not known any more either: they count as made now.
+        for member in self.endpoints.iter() {
+            let load = member.load.load();
+            if load.sampled_at.is_some() {
+                self.ledger.scrape_begun(member.id);
+                self.ledger
+                    .scrape_done(member.id, load.waiting.saturating_add(load.running));
+            }
+        }
         for id in unheld {
             self.requests.remove(&id);
             self.refuse(now, id, now, Refusal::HoldFull, outputs);

@@ -7,7 +7,6 @@ use pointsman_domain::time::Timestamp;
 use pointsman_telemetry::load::Applied;
 
 use crate::ejection::Health;
-use crate::endpoints::Member;
 use crate::pool::{Output, Pool, ScrapeFault};
 
 impl Pool {
@@ -31,8 +30,13 @@ impl Pool {
         match member.load.apply(now, sample) {
             Applied::Same => {
                 let load = member.load.load();
-                let requests = load.waiting.saturating_add(load.running);
-                self.ledger.scrape_done(endpoint, requests);
+                if sample.waiting.or(sample.running).is_some() {
+                    let requests = load.waiting.saturating_add(load.running);
+                    self.ledger.scrape_done(endpoint, requests);
+                } else {
+                    // A page without counts leaves the last report of them in force.
+                    self.ledger.scrape_failed(endpoint);
+                }
                 self.note(now, endpoint, outputs, |health| health.scraped());
             }
             Applied::Restarted => {
@@ -49,8 +53,11 @@ impl Pool {
         fault: ScrapeFault,
         outputs: &mut Vec<Output>,
     ) {
-        let serves_there = |member: &Member| member.spec.metrics_address == member.spec.address;
-        let is_telling = self.endpoints.get(endpoint).is_some_and(serves_there);
+        let Some(member) = self.endpoints.get(endpoint) else {
+            return;
+        };
+        let is_telling = member.spec.metrics_address == member.spec.address;
+        self.ledger.scrape_failed(endpoint);
         // Metrics at a port of their own say nothing about the port that serves.
         if fault == ScrapeFault::Unreachable && is_telling {
             self.note(now, endpoint, outputs, |health| health.unreachable());

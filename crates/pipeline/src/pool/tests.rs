@@ -1,8 +1,10 @@
 //! The pool through its door: decisions, holding, lives and ends.
 
 mod builders;
+mod caches;
 mod ends;
 mod holding;
 mod lives;
 mod model;
 mod spread;
+mod views;

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use pointsman_api::picker_config::PluginSpec;
 use pointsman_domain::block::BlockSize;
+use pointsman_pipeline::config::PrefixSource;
+use pointsman_schedule::scorer::Scorer;
 
 use crate::fields::within;
+use crate::parameter::text::any_of;
 use crate::plugin::prefix_cache::BLOCK_SIZE_DEFAULT;
 use crate::plugin::{Part, PluginType, Producer, Role, State};
 use crate::problem::{Findings, quoted};
-use crate::registry;
+use crate::registry::{self, APPROX_PREFIX_CACHE_PRODUCER};
 
 /// The plugins of a file.
 pub(crate) struct Plugins {
@@ -147,20 +150,50 @@ impl Plugins {
         Some(plugin)
     }
 
-    /// The block size that the one producer of prefix matches sets.
-    pub(crate) fn block_size(&self, findings: &mut Findings) -> BlockSize {
-        let mut sizes = self.list.iter().filter_map(|plugin| match plugin.part {
-            Part::PrefixIndex(size) => Some((&plugin.path, size)),
+    /// The block size that the one producer of prefix matches sets, and what it learns from.
+    pub(crate) fn prefix_index(&self, findings: &mut Findings) -> (BlockSize, PrefixSource) {
+        let mut producers = self.list.iter().filter_map(|plugin| match plugin.part {
+            Part::PrefixIndex(size, source) => Some((&plugin.path, size, source)),
             _ => None,
         });
-        let first = sizes.next();
-        for (path, _) in sizes {
+        let Some((path, size, source)) = producers.next() else {
+            return (BLOCK_SIZE_DEFAULT, PrefixSource::default());
+        };
+        for (path, ..) in producers {
             findings.problem(
                 format!("{path}.type"),
                 "more than one producer of prefix matches is not built in this version: keep one",
             );
         }
-        first.map_or(BLOCK_SIZE_DEFAULT, |(_, size)| size)
+        self.warn_of_reports(path, source, findings);
+        (size, source)
+    }
+
+    /// What a file should know that has the index learn from reports.
+    fn warn_of_reports(&self, path: &str, source: PrefixSource, findings: &mut Findings) {
+        let without_feed = match source {
+            PrefixSource::Predicted => return,
+            PrefixSource::Reported => "stays empty",
+            PrefixSource::ReportedAndPredicted => "holds predictions only",
+        };
+        findings.warning(
+            format!("{path}.type"),
+            format!(
+                "this picker does not subscribe to KV events yet: without another feed the index \
+                 {without_feed}"
+            ),
+        );
+        for plugin in &self.list {
+            if matches!(plugin.part, Part::Scorer(Scorer::PrefixCache(_), None)) {
+                findings.warning(
+                    format!("{}.parameters.prefixMatchInfoProducerName", plugin.path),
+                    format!(
+                        "is absent, so that the one producer of the file counts; llm-d takes \
+                         `{APPROX_PREFIX_CACHE_PRODUCER}`: write which you mean"
+                    ),
+                );
+            }
+        }
     }
 
     /// A scorer must not read from a producer that is not there: it would give 0 to all.
@@ -172,20 +205,34 @@ impl Plugins {
             let Producer {
                 parameter,
                 name,
-                plugin_type,
+                plugin_types,
             } = producer;
-            if !self.by_name.contains_key(name) && name == plugin_type {
+            // The first type is there without an entry, unless one of another type is in its place.
+            if let Some((first, others)) = plugin_types.split_first()
+                && name == first
+                && !self.by_name.contains_key(name)
+                && !self.has_any_of(others)
+            {
                 continue;
             }
             let path = format!("{}.parameters.{parameter}", plugin.path);
             let found = self
                 .find(&path, name, findings)
                 .and_then(|found| found.plugin_type);
-            if found.is_some_and(|found| found.name != *plugin_type) {
-                let message = format!("{} is not of the type `{plugin_type}`", quoted(name));
+            if found.is_some_and(|found| !plugin_types.contains(&found.name)) {
+                let types = any_of(plugin_types);
+                let message = format!("{} is not of the type {types}", quoted(name));
                 findings.problem(path, message);
             }
         }
+    }
+
+    /// Whether an entry is of one of these types.
+    fn has_any_of(&self, plugin_types: &[&str]) -> bool {
+        self.list
+            .iter()
+            .filter_map(|plugin| plugin.plugin_type)
+            .any(|known| plugin_types.contains(&known.name))
     }
 
     /// Whether an entry has no name that could be read, so that any reference may mean it.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pointsman_api::picker_config::SchedulingProfile;
 use pointsman_schedule::picker::Picker;
+use pointsman_schedule::picker::max_score::MaxScore;
 use pointsman_schedule::profile::{Profile, Weighted};
 use pointsman_schedule::scorer::Scorer;
 use pointsman_schedule::scorer::kv_cache_utilization::KvCacheUtilization;
@@ -191,12 +192,10 @@ impl Members {
                 _ => None,
             })
         };
-        let (picker, destinations_max) = self
-            .picker
-            .or_else(listed)
-            .map_or((Picker::MaxScore, None), |(_, picker, count)| {
-                (picker, count)
-            });
+        let (picker, destinations_max) = self.picker.or_else(listed).map_or_else(
+            || (Picker::MaxScore(MaxScore::default()), None),
+            |(_, picker, count)| (picker, count),
+        );
         Choice {
             profile: Profile {
                 scorers: self.scorers,

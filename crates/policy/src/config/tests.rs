@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod pickers;
+mod prefixes;
+
 const HEAD: &str = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n";
 
 fn loaded(text: &str) -> Compiled {
@@ -221,14 +224,21 @@ fn b76_a_scorer_whose_producer_is_not_there_is_a_problem() {
     let wrong = scorer("mine") + "- {name: mine, type: queue-scorer}\n";
     assert_eq!(
         told(&wrong),
-        format!("{path}: `mine` is not of the type `approx-prefix-cache-producer`"),
+        format!(
+            "{path}: `mine` is not of the type `approx-prefix-cache-producer` or \
+             `precise-prefix-cache-producer`"
+        ),
     );
-    let two = named + "- {name: other, type: approx-prefix-cache-producer}\n";
-    assert_eq!(
-        told(&two),
-        "plugins[2].type: more than one producer of prefix matches is not built in this version: \
-         keep one",
-    );
+    for other in [
+        "approx-prefix-cache-producer",
+        "precise-prefix-cache-producer",
+    ] {
+        assert_eq!(
+            told(&format!("{named}- {{name: other, type: {other}}}\n")),
+            "plugins[2].type: more than one producer of prefix matches is not built in this \
+             version: keep one",
+        );
+    }
 }
 
 #[test]

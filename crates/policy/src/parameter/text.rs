@@ -167,8 +167,10 @@ impl Kind for OptionalDuration {
 
 /// The name of another plugin.
 pub(crate) struct Reference {
-    /// The type of that plugin, which is also the name that is meant when the parameter is absent.
-    pub(crate) plugin_type: &'static str,
+    /// The default, in words.
+    pub(crate) default: &'static str,
+    /// The types that it may have. A plugin of the first is there under that name without an entry.
+    pub(crate) plugin_types: &'static [&'static str],
 }
 
 impl Kind for Reference {
@@ -183,12 +185,18 @@ impl Kind for Reference {
     }
 
     fn default_text(&self) -> String {
-        code(self.plugin_type)
+        self.default.to_owned()
     }
 
     fn range_text(&self) -> String {
-        format!("name of a plugin of type `{}`", self.plugin_type)
+        format!("name of a plugin of type {}", any_of(self.plugin_types))
     }
+}
+
+/// Names in words: `a` or `b`.
+pub(crate) fn any_of(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+    quoted.join(" or ")
 }
 
 fn code(text: &str) -> String {

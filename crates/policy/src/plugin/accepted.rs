@@ -7,7 +7,7 @@ use crate::parameter::Parameter;
 use crate::parameter::number::{Count, Number, NumberRange, OptionalCount};
 use crate::parameter::text::{OptionalDuration, Reference};
 use crate::parameter::value::Flag;
-use crate::registry::APPROX_PREFIX_CACHE_PRODUCER;
+use crate::registry::{APPROX_PREFIX_CACHE_PRODUCER, PRECISE_PREFIX_CACHE_PRODUCER};
 
 pub(crate) static SINGLE_PROFILE: Built = Built {
     about: "Runs the one profile, which happens without it too.",
@@ -140,7 +140,8 @@ static PREFIX_PRODUCER: Parameter<Reference> = Parameter {
     name: "prefixMatchInfoProducerName",
     unit: "",
     kind: Reference {
-        plugin_type: APPROX_PREFIX_CACHE_PRODUCER,
+        default: "the one of the file, else `approx-prefix-cache-producer`",
+        plugin_types: &[APPROX_PREFIX_CACHE_PRODUCER, PRECISE_PREFIX_CACHE_PRODUCER],
     },
     about: "The producer whose matches count.",
 };

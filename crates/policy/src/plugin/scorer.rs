@@ -14,7 +14,9 @@ use crate::parameter::number::{Count, Number, NumberRange};
 use crate::parameter::text::Reference;
 use crate::parameter::value::Anything;
 use crate::parameter::{Inactive, Parameter};
-use crate::registry::{APPROX_PREFIX_CACHE_PRODUCER, INFLIGHT_LOAD_PRODUCER};
+use crate::registry::{
+    APPROX_PREFIX_CACHE_PRODUCER, INFLIGHT_LOAD_PRODUCER, PRECISE_PREFIX_CACHE_PRODUCER,
+};
 
 pub(crate) static QUEUE: Built = Built {
     about: "Prefers engines with fewer waiting requests: 1 for the shortest queue among the \
@@ -91,7 +93,7 @@ fn producer(parameter: &Parameter<Reference>, fields: &mut Fields<'_>) -> Option
     Some(Producer {
         parameter: parameter.name,
         name,
-        plugin_type: parameter.kind.plugin_type,
+        plugin_types: parameter.kind.plugin_types,
     })
 }
 
@@ -120,7 +122,8 @@ static PREFIX_PRODUCER: Parameter<Reference> = Parameter {
     name: "prefixMatchInfoProducerName",
     unit: "",
     kind: Reference {
-        plugin_type: APPROX_PREFIX_CACHE_PRODUCER,
+        default: "the one of the file, else `approx-prefix-cache-producer`",
+        plugin_types: &[APPROX_PREFIX_CACHE_PRODUCER, PRECISE_PREFIX_CACHE_PRODUCER],
     },
     about: "The producer whose matches count.",
 };
@@ -150,7 +153,8 @@ static LOAD_PRODUCER: Parameter<Reference> = Parameter {
     name: "inFlightLoadProducerName",
     unit: "",
     kind: Reference {
-        plugin_type: INFLIGHT_LOAD_PRODUCER,
+        default: "`inflight-load-producer`",
+        plugin_types: &[INFLIGHT_LOAD_PRODUCER],
     },
     about: "The producer whose counts are read; our own requests are always counted.",
 };

@@ -29,6 +29,23 @@ fn read(plugin_type: &PluginType, fields: &mut Fields<'_>) {
     }
 }
 
+/// A mapping in which each name has this value.
+fn object(names: &[&str], value: &Value) -> Value {
+    let mut object = Map::new();
+    for name in names {
+        match name.split_once('.') {
+            Some((outer, inner)) => {
+                let inside = object.entry(outer).or_insert_with(|| json!({}));
+                inside[inner] = value.clone();
+            }
+            None => {
+                object.insert((*name).to_owned(), value.clone());
+            }
+        }
+    }
+    Value::Object(object)
+}
+
 #[test]
 fn every_name_is_there_once() {
     let names: BTreeSet<_> = PLUGIN_TYPES
@@ -63,11 +80,9 @@ fn every_parameter_of_a_wrong_type_is_told_with_its_path() {
         let typed = rows(plugin_type)
             .iter()
             .filter(|row| row.range_text() != "any value");
-        let wrong: Map<String, Value> = typed
-            .map(|row| (row.name().to_owned(), json!([])))
-            .collect();
+        let wrong: Vec<_> = typed.map(|row| row.name()).collect();
         let mut findings = Findings::default();
-        let object = Value::Object(wrong.clone());
+        let object = object(&wrong, &json!([]));
         within(Some(&object), "p", &mut findings, |fields| {
             read(plugin_type, fields)
         });
@@ -75,7 +90,7 @@ fn every_parameter_of_a_wrong_type_is_told_with_its_path() {
             .finish(())
             .map_or_else(|problems| problems.0, |_| Vec::new());
         let told: BTreeSet<_> = told.into_iter().map(|problem| problem.path).collect();
-        let expected: BTreeSet<_> = wrong.keys().map(|name| format!("p.{name}")).collect();
+        let expected: BTreeSet<_> = wrong.iter().map(|name| format!("p.{name}")).collect();
         assert_eq!(told, expected, "{}", plugin_type.name);
     }
 }

@@ -143,9 +143,8 @@ impl Table {
         life.blocks -= 1;
     }
 
-    /// Removes the least recently used entry of an endpoint that has one.
-    pub(super) fn evict_oldest(&mut self, life: &mut Life) {
-        let node = life.oldest;
+    /// Removes an entry of an endpoint.
+    pub(super) fn evict(&mut self, life: &mut Life, node: u32) {
         self.detach(life, node);
         self.unlink(node);
     }

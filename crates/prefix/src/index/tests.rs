@@ -164,9 +164,39 @@ fn a_smaller_budget_is_in_force_at_once_and_a_larger_one_can_be_filled() {
     assert_eq!(run(&index, endpoint(3), &keys(0..1000)), 1000);
 }
 
+#[test]
+fn forgotten_blocks_are_one_endpoints_only_and_leave_a_gap() {
+    let mut index = Index::new(AMPLE, SEED);
+    for slot in [1, 2] {
+        index.insert(endpoint(slot), &keys(0..5), None);
+    }
+    index.forget(endpoint(1), &[BlockKey(2), BlockKey(77)]);
+    assert_eq!(run(&index, endpoint(1), &keys(0..5)), 2);
+    assert_eq!(run(&index, endpoint(1), &keys(3..5)), 2);
+    assert_eq!(run(&index, endpoint(2), &keys(0..5)), 5);
+    index.forget(endpoint(1), &keys(0..5));
+    index.forget(endpoint(3), &keys(0..5));
+    assert_eq!(index.blocks(), 5);
+    index.insert(endpoint(1), &keys(0..5), None);
+    assert_eq!(run(&index, endpoint(1), &keys(0..5)), 5);
+}
+
+#[test]
+fn blocks_that_are_used_again_stay_when_room_is_needed() {
+    let mut index = Index::new(16 * 1024, SEED);
+    index.insert(endpoint(1), &keys(0..20), None);
+    index.insert(endpoint(1), &keys(100..120), None);
+    index.refresh(endpoint(1), &keys(0..30));
+    assert_eq!(index.blocks(), 40);
+    index.insert(endpoint(1), &[], Some(20));
+    assert_eq!(run(&index, endpoint(1), &keys(0..20)), 20);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Insert(EndpointId, Vec<BlockKey>, Option<usize>),
+    Refresh(EndpointId, Vec<BlockKey>),
+    Forget(EndpointId, Vec<BlockKey>),
     Remove(EndpointId),
     Budget(usize),
 }
@@ -186,6 +216,8 @@ fn any_step(budget: core::ops::Range<usize>) -> impl Strategy<Value = Step> {
     let insert = (any_endpoint(), any_prompt(), limit);
     prop_oneof![
         8 => insert.prop_map(|(endpoint, keys, limit)| Step::Insert(endpoint, keys, limit)),
+        2 => (any_endpoint(), any_prompt()).prop_map(|(id, keys)| Step::Refresh(id, keys)),
+        2 => (any_endpoint(), any_prompt()).prop_map(|(id, keys)| Step::Forget(id, keys)),
         1 => any_endpoint().prop_map(Step::Remove),
         1 => budget.prop_map(Step::Budget),
     ]
@@ -211,6 +243,18 @@ impl Model {
                     self.uses.remove(&(*endpoint, key));
                 }
             }
+            Step::Refresh(endpoint, keys) => {
+                for &key in keys.iter().rev() {
+                    self.clock += 1;
+                    self.uses
+                        .entry((*endpoint, key))
+                        .and_modify(|at| *at = self.clock);
+                }
+            }
+            Step::Forget(endpoint, keys) => {
+                self.uses
+                    .retain(|(id, key), _| id != endpoint || !keys.contains(key));
+            }
             Step::Remove(endpoint) => self.uses.retain(|(id, _), _| id != endpoint),
             Step::Budget(_) => {}
         }
@@ -232,6 +276,8 @@ impl Model {
 fn apply(index: &mut Index, step: &Step) {
     match step {
         Step::Insert(endpoint, keys, limit) => index.insert(*endpoint, keys, *limit),
+        Step::Refresh(endpoint, keys) => index.refresh(*endpoint, keys),
+        Step::Forget(endpoint, keys) => index.forget(*endpoint, keys),
         Step::Remove(endpoint) => index.remove(*endpoint),
         Step::Budget(bytes_max) => index.set_bytes_max(*bytes_max),
     }

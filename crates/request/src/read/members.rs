@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::borrow::Cow;
 
-use pointsman_domain::block::BlockSize;
+use pointsman_domain::block::{BlockSize, SaltHash};
 use pointsman_domain::facts::{Prompt, RequestFacts};
 use pointsman_domain::units::Tokens;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
@@ -53,7 +53,7 @@ pub(crate) fn read_into<P: PromptForm>(
         .and_then(parsed)
         .or_else(|| found.max_tokens.and_then(parsed))
         .map(Tokens);
-    facts.cache_salt = found.cache_salt.and_then(parsed);
+    facts.cache_salt = found.salt();
     facts.template_inputs = template_hash(&found.template);
     facts.prompt = found.prompt::<P>()?;
     Ok(())
@@ -103,6 +103,11 @@ impl Found<'_> {
         self.prompt = PromptFound::Reading;
         self.prompt = P::read(json, block)?.map_or(PromptFound::Empty, PromptFound::Read);
         Ok(())
+    }
+
+    fn salt(&self) -> Option<SaltHash> {
+        let salt: String = parsed(self.cache_salt?)?;
+        Some(SaltHash::of(&salt))
     }
 
     fn model(&self) -> Result<Box<str>, Rejection> {

@@ -1,4 +1,4 @@
-use pointsman_domain::block::BLOCKS_MAX;
+use pointsman_domain::block::{BLOCKS_MAX, PromptScope, SaltHash};
 use pointsman_domain::facts::Prompt;
 use pointsman_domain::units::Tokens;
 use proptest::prelude::*;
@@ -26,6 +26,13 @@ fn chat(members: &str) -> RequestFacts {
     read(CHAT, &body).unwrap()
 }
 
+fn scope(facts: &RequestFacts) -> PromptScope<'_> {
+    PromptScope {
+        cache_salt: facts.cache_salt,
+        ..PromptScope::default()
+    }
+}
+
 #[test]
 fn b01_a_chat_needs_no_prompt_member() {
     let facts = chat("");
@@ -40,9 +47,20 @@ fn hints_are_read_where_they_have_their_type() {
     let facts = chat(r#","stream":true,"max_tokens":7,"cache_salt":"s\u0061lt""#);
     assert!(facts.stream);
     assert_eq!(facts.output_tokens_max, Some(Tokens(7)));
-    assert_eq!(facts.cache_salt.as_deref(), Some("salt"));
+    assert_eq!(facts.cache_salt, Some(SaltHash::of("salt")));
     let facts = chat(r#","max_completion_tokens":5,"max_tokens":7"#);
     assert_eq!(facts.output_tokens_max, Some(Tokens(5)));
+}
+
+#[test]
+fn facts_keep_salts_apart_and_hold_no_text_of_them() {
+    let salted = |salt: &str| chat(&format!(r#","cache_salt":"{salt}""#));
+    let (secret, other, empty) = (salted("hunter2"), salted("hunter3"), salted(""));
+    for (one, another) in [(&secret, &other), (&secret, &empty), (&empty, &chat(""))] {
+        assert_ne!(one.cache_salt, another.cache_salt);
+        assert_ne!(scope(one).root(), scope(another).root());
+    }
+    assert!(!format!("{secret:?}").contains("hunter"), "{secret:?}");
 }
 
 #[test]

@@ -1,19 +1,29 @@
-//! `least-outstanding-picker`: fewest requests in flight first, equal ones in random order.
+//! `least-outstanding-picker`: fewest requests first.
 
 use core::cmp::Reverse;
 
 use rand::Rng;
 
-use super::{Order, largest};
-use crate::candidate::Candidate;
+use super::ranking::{Order, TieBreak, largest};
+use crate::load_view::LoadView;
+use crate::question::Question;
 
-/// Picks up to `wanted` candidates.
-pub(super) fn pick(candidates: &[Candidate], wanted: usize, rng: &mut impl Rng) -> Order {
-    largest(
-        candidates
+/// Picks the candidate with the lowest load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeastOutstanding {
+    /// What counts as load.
+    pub load: LoadView,
+    /// What decides among equal loads.
+    pub tie_break: TieBreak,
+}
+
+impl LeastOutstanding {
+    /// Picks the candidates in the order of their loads.
+    pub(super) fn pick(&self, question: &Question<'_>, rng: &mut impl Rng) -> Order {
+        let loads = question
+            .candidates
             .iter()
-            .map(|candidate| Reverse(candidate.requests())),
-        wanted,
-        rng,
-    )
+            .map(|candidate| Reverse(self.load.requests(candidate, question.pickers)));
+        largest(loads, question.wanted, self.tie_break, rng)
+    }
 }

@@ -2,9 +2,11 @@
 
 use rand::Rng;
 
-use super::{Order, largest};
+use super::ranking::{Order, TieBreak, largest};
+use crate::question::Question;
 
-/// Picks up to `wanted` of `candidates` candidates.
-pub(super) fn pick(candidates: usize, wanted: usize, rng: &mut impl Rng) -> Order {
-    largest(core::iter::repeat_n(0_u8, candidates), wanted, rng)
+/// Picks any candidates.
+pub(super) fn pick(question: &Question<'_>, rng: &mut impl Rng) -> Order {
+    let equal = core::iter::repeat_n(0_u8, question.candidates.len());
+    largest(equal, question.wanted, TieBreak::Random, rng)
 }

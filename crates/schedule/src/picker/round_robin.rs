@@ -1,7 +1,7 @@
 //! `round-robin-picker`: each candidate in turn, whatever its load.
 
-use super::Order;
-use crate::candidate::Candidate;
+use super::ranking::Order;
+use crate::question::Question;
 
 /// Remembers whose turn it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,8 +10,9 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// Picks the next up to `wanted` candidates. Expects them in the order of their slots.
-    pub(super) fn pick(&mut self, candidates: &[Candidate], wanted: usize) -> Order {
+    /// Picks the next candidates, in the order of their slots.
+    pub(super) fn pick(&mut self, question: &Question<'_>) -> Order {
+        let candidates = question.candidates;
         let start = self
             .last_slot
             .and_then(|last| {
@@ -22,7 +23,7 @@ impl RoundRobin {
             .unwrap_or(0);
         let order: Order = (start..candidates.len())
             .chain(0..start)
-            .take(wanted)
+            .take(question.wanted)
             .collect();
         if let Some(first) = order.first().and_then(|&index| candidates.get(index)) {
             self.last_slot = Some(first.id.slot);

@@ -17,6 +17,8 @@ fn candidate(slot: u32) -> Candidate {
         load: EndpointLoad::default(),
         own: OwnLoad::default(),
         foreign_requests: 0,
+        own_at_report: 0,
+        dispatched_since_report: 0,
         cached_tokens: Tokens::ZERO,
     }
 }

@@ -41,10 +41,11 @@ pub(super) fn config() -> RuntimeConfig {
     RuntimeConfig {
         profile: Profile {
             scorers,
-            picker: Picker::MaxScore,
+            picker: Picker::MaxScore(Default::default()),
         },
         destinations_max: 1,
         block_size: BlockSize::DEFAULT,
+        prefix_source: PrefixSource::Predicted,
         prefix_bytes_max: 16 << 20,
         hold: pointsman_admission::hold::HoldLimits::OFF,
     }

@@ -18,6 +18,11 @@ enum Step {
     Scrape(u32, u32, u32),
     Refused(u32, u32),
     Restart(u32, u32, u8),
+    Begun(u32, u32),
+    Stored(u32, u32, u8),
+    Removed(u32, u32, u8),
+    Cleared(u32, u32),
+    Pickers(u32),
     Wait(u64),
     Recover,
 }
@@ -33,6 +38,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u8..16).prop_map(Step::Endpoints),
         1 => (slot.clone(), generation.clone(), 0u32..9).prop_map(|(s, g, n)| Step::Scrape(s, g, n)),
         1 => (slot.clone(), generation.clone()).prop_map(|(s, g)| Step::Refused(s, g)),
+        1 => (slot.clone(), generation.clone()).prop_map(|(s, g)| Step::Begun(s, g)),
+        1 => (slot.clone(), generation.clone(), 0u8..4).prop_map(|(s, g, n)| Step::Stored(s, g, n)),
+        1 => (slot.clone(), generation.clone(), 0u8..4).prop_map(|(s, g, n)| Step::Removed(s, g, n)),
+        1 => (slot.clone(), generation.clone()).prop_map(|(s, g)| Step::Cleared(s, g)),
+        1 => (1u32..5).prop_map(Step::Pickers),
         1 => (slot, generation, any::<u8>()).prop_map(|(s, g, t)| Step::Restart(s, g, t)),
         1 => (0u64..30).prop_map(Step::Wait),
         1 => Just(Step::Recover),
@@ -82,8 +92,12 @@ impl Checker {
 
 /// Runs the steps with a check after each; gives all outputs.
 fn run(steps: &[Step], seed: u64) -> Vec<Output> {
+    let config = RuntimeConfig {
+        prefix_source: PrefixSource::ReportedAndPredicted,
+        ..holding()
+    };
     let mut pool = TestPool {
-        pool: Pool::new(holding(), seed),
+        pool: Pool::new(config, seed),
         now: Timestamp::ZERO,
     };
     let mut checker = Checker::default();
@@ -96,13 +110,17 @@ fn run(steps: &[Step], seed: u64) -> Vec<Output> {
     all
 }
 
+/// One of a few prompts that share their first block.
+fn prompt(content: u8) -> RequestFacts {
+    chat(&[u64::from(content % 4), u64::from(content)])
+}
+
 fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> {
     let life = |slot: u32, generation: u32| EndpointId { slot, generation };
     match *step {
         Step::Offer(content) => {
             checker.offered += 1;
-            let facts = chat(&[u64::from(content % 4), u64::from(content)]);
-            pool.offer(checker.offered - 1, facts)
+            pool.offer(checker.offered - 1, prompt(content))
         }
         Step::End(id) => {
             if id < checker.offered {
@@ -132,6 +150,17 @@ fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> 
             };
             pool.scrape(life(slot, generation), restarted)
         }
+        Step::Begun(slot, generation) => pool.input(Input::ScrapeBegun(life(slot, generation))),
+        Step::Stored(slot, generation, content) => pool.input(Input::CacheStored {
+            endpoint: life(slot, generation),
+            keys: prompt(content).block_keys(),
+        }),
+        Step::Removed(slot, generation, content) => pool.input(Input::CacheRemoved {
+            endpoint: life(slot, generation),
+            keys: prompt(content).block_keys(),
+        }),
+        Step::Cleared(slot, generation) => pool.input(Input::CacheCleared(life(slot, generation))),
+        Step::Pickers(count) => pool.input(Input::Pickers(NonZeroU32::new(count).unwrap())),
         Step::Wait(millis) => {
             pool.now = pool.now.plus(Duration::from_millis(millis));
             pool.input(Input::Expire)

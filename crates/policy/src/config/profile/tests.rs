@@ -1,3 +1,5 @@
+use core::num::NonZeroU32;
+
 use pointsman_api::picker_config::{EndpointPickerConfig, PluginSpec, ProfilePlugin};
 use pointsman_domain::block::{BlockHash, BlockSize};
 use pointsman_domain::endpoint::EndpointId;
@@ -6,6 +8,7 @@ use pointsman_domain::load::{EndpointLoad, OwnLoad};
 use pointsman_domain::units::Tokens;
 use pointsman_schedule::candidate::Candidate;
 use pointsman_schedule::profile::Scores;
+use pointsman_schedule::question::Question;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -114,7 +117,10 @@ fn a_profile_has_what_it_lists_with_weights_of_one_where_none_is_given() {
         weights(&compiled),
         [("queue-scorer", 0.0), ("own-inflight-scorer", 1.0)]
     );
-    assert_eq!(compiled.runtime.profile.picker, Picker::MaxScore);
+    assert_eq!(
+        compiled.runtime.profile.picker,
+        Picker::MaxScore(MaxScore::default())
+    );
 }
 
 #[test]
@@ -218,6 +224,8 @@ fn an_idle_endpoint_wins_over_the_holder_of_a_whole_prompt_once_that_is_busy() {
             ..OwnLoad::default()
         },
         foreign_requests: 0,
+        own_at_report: 0,
+        dispatched_since_report: 0,
         cached_tokens,
     };
     let mut profile = compiled(&config(&[], vec![])).runtime.profile;
@@ -225,7 +233,14 @@ fn an_idle_endpoint_wins_over_the_holder_of_a_whole_prompt_once_that_is_busy() {
         let holder = candidate(0, busy, Tokens(1024));
         let candidates = [holder, candidate(1, 0, Tokens::ZERO)];
         let mut rng = Pcg64Mcg::seed_from_u64(7);
-        profile.run(&facts, &candidates, 1, &mut Scores::default(), &mut rng)[0]
+        let question = Question {
+            request: &facts,
+            keys: &[],
+            candidates: &candidates,
+            pickers: NonZeroU32::MIN,
+            wanted: 1,
+        };
+        profile.run(&question, &mut Scores::default(), &mut rng)[0]
     };
     assert_eq!(winner(4), 0);
     assert_eq!(winner(16), 1);
