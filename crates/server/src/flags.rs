@@ -19,7 +19,8 @@ use pointsman_policy::{duration, quantity};
     name = "pointsman-epp",
     version,
     after_help = "Examples:\n  pointsman-epp --config-file picker.yaml --secure-serving=false\n  \
-                  pointsman-epp --config-file picker.yaml --eds-port 9004   # for our standalone Envoy"
+                  pointsman-epp --config-file picker.yaml --eds-port 9004   # for our standalone Envoy\n  \
+                  pointsman-epp --config-file picker.yaml --record run.jsonl   # see pointsman lab replay"
 )]
 pub struct Flags {
     /// Port of the ext_proc gRPC server.
@@ -83,6 +84,15 @@ pub struct Flags {
     /// Keep the full explanation of one pick in so many, for /debug/picks; 0 keeps none.
     #[arg(long, default_value_t = 16)]
     pub explain_every: u64,
+
+    /// Record all that happens to the pool, to be replayed with `pointsman lab replay`. The file must
+    /// not exist; it holds no prompt, but names of models, flows and endpoints.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// Largest recording; it ends there, and serving goes on.
+    #[arg(long, default_value = "1Gi", value_parser = bytes_value())]
+    pub record_bytes_max: u64,
 
     /// Log verbosity of today's pickers: 0 is quiet, above 3 shows debug messages.
     #[arg(short, long, default_value_t = 2)]

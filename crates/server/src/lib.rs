@@ -21,6 +21,7 @@ mod metrics;
 mod picker;
 mod pool;
 mod record;
+mod recording;
 mod rollout;
 mod scraping;
 mod serve;

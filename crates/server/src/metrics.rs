@@ -2,6 +2,7 @@
 
 mod family;
 mod gauges;
+pub(crate) mod recording;
 mod requests;
 
 use std::collections::BTreeSet;
@@ -13,6 +14,7 @@ use prometheus::{Encoder, Error, Registry, TextEncoder};
 
 use family::Families;
 use gauges::{LoadGauges, SizeGauges};
+use recording::RecordingGauges;
 use requests::{FaultMetrics, RequestMetrics, TokenMetrics};
 
 /// The process's metrics.
@@ -24,6 +26,8 @@ pub(crate) struct Metrics {
     faults: FaultMetrics,
     sizes: SizeGauges,
     loads: LoadGauges,
+    /// Of the recording, if there is one.
+    pub(crate) recording: RecordingGauges,
     /// Gauges are set and read by one reader at a time.
     reading: Mutex<()>,
 }
@@ -39,6 +43,7 @@ impl Metrics {
             faults: FaultMetrics::new(&families)?,
             sizes: SizeGauges::new(&families)?,
             loads: LoadGauges::new(&families)?,
+            recording: RecordingGauges::new(&families)?,
             reading: Mutex::new(()),
             registry,
         })

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use pointsman_extproc::stream::Settings;
 use pointsman_feeds::scrape::ScrapeSettings;
 use pointsman_pipeline::pool::Input;
+use pointsman_pipeline::record::{Configuration, FORMAT, Header};
 use pointsman_policy::config::Compiled;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,7 +23,9 @@ use crate::held::HeldBytes;
 use crate::metrics::Metrics;
 use crate::pool::PoolDoor;
 use crate::record::Recorder;
+use crate::recording::{self, Limits, Recording, Tape};
 use crate::rollout::Rollout;
+use crate::run::Configured;
 use crate::scraping;
 use crate::serve;
 use crate::session::Service;
@@ -40,18 +43,33 @@ pub(crate) struct Picker {
     stop_accepting: CancellationToken,
     leave: CancellationToken,
     drain_timeout: Duration,
+    recording: Option<Recording>,
 }
 
 impl Picker {
     /// Opens all ports, reads the endpoints, and is ready.
-    pub(crate) async fn start(flags: Flags, compiled: Compiled) -> Result<Self> {
+    pub(crate) async fn start(flags: Flags, configured: Configured) -> Result<Self> {
+        let Configured { given, compiled } = configured;
         let seed = seed();
         let recorder = Arc::new(Recorder::new(Metrics::new().context("register metrics")?));
+        let gauges = recorder.metrics.recording.clone();
+        let (tape, recording) = match &flags.record {
+            Some(path) => {
+                let header = header(seed, given);
+                let limits = Limits::of_bytes(flags.record_bytes_max);
+                let file = recording::create(path)?;
+                let (tape, recording) = recording::start(file, header, limits, gauges)?;
+                info!(path = %path.display(), "recording all that happens to the pool");
+                (tape, Some(recording))
+            }
+            None => (Tape::off(), None),
+        };
         let (door, lives) = PoolDoor::new(
             compiled.runtime.clone(),
             seed,
             flags.explain_every,
             Arc::clone(&recorder),
+            tape,
         );
         let eds = Arc::new(EdsTable::new(seed));
         let picker = Self {
@@ -64,6 +82,7 @@ impl Picker {
             stop_accepting: CancellationToken::new(),
             leave: CancellationToken::new(),
             drain_timeout: flags.drain_timeout,
+            recording,
         };
 
         picker
@@ -110,6 +129,10 @@ impl Picker {
         self.background.stop().await;
         self.gateways.stop().await;
         self.servers.stop().await;
+        if let Some(recording) = self.recording {
+            self.door.end_recording();
+            recording.finished().await;
+        }
         info!("stopped");
     }
 
@@ -134,7 +157,7 @@ impl Picker {
             self.leave.clone(),
         );
         let admin = Admin {
-            pool_name: Arc::from("default"),
+            pool_name: Arc::from(POOL_NAME),
             door: Arc::clone(&self.door),
             recorder,
             readiness: self.readiness.clone(),
@@ -201,12 +224,23 @@ fn scrape_settings(flags: &Flags, compiled: &Compiled) -> ScrapeSettings {
     }
 }
 
+fn header(seed: u64, configuration: Configuration) -> Header {
+    Header {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pool: POOL_NAME.to_owned(),
+        seed,
+        configuration,
+    }
+}
+
 /// The root of all the process's randomness.
 fn seed() -> u64 {
     use core::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()
 }
 
+const POOL_NAME: &str = "default";
 /// The time that gateways get to notice that we are not ready any more.
 const NOTICE: Duration = Duration::from_secs(1);
 const SCRAPE_INTERVAL_MIN: Duration = Duration::from_millis(5);

@@ -16,12 +16,14 @@ use pointsman_domain::observation::{EndCause, Observation};
 use pointsman_domain::time::Timestamp;
 use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Detail, EndpointState, Input, Output, Pool, Sizes};
+use pointsman_pipeline::record::Step;
 use pointsman_proto::ext_proc::ImmediateResponse;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::error;
 
 use crate::clock::Clock;
 use crate::record::Recorder;
+use crate::recording::Tape;
 
 /// One pool of this process.
 #[derive(Debug)]
@@ -38,6 +40,7 @@ pub(crate) struct PoolDoor {
 #[derive(Debug)]
 struct Inside {
     pool: Pool,
+    tape: Tape,
     waiting: BTreeMap<RequestId, oneshot::Sender<Decision>>,
 }
 
@@ -67,18 +70,20 @@ pub(crate) struct Ticket {
 }
 
 impl PoolDoor {
-    /// A pool, and the channel on which it tells of endpoint lives.
+    /// A pool whose steps go to `tape`, and the channel on which it tells of endpoint lives.
     pub(crate) fn new(
         config: RuntimeConfig,
         seed: u64,
         explain_every: u64,
         recorder: Arc<Recorder>,
+        tape: Tape,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Lives>) {
         let (lives, watched) = mpsc::unbounded_channel();
         let door = Self {
             clock: Clock::start(),
             inside: Mutex::new(Inside {
                 pool: Pool::new(config, seed),
+                tape,
                 waiting: BTreeMap::new(),
             }),
             next_id: AtomicU64::new(1),
@@ -105,11 +110,10 @@ impl PoolDoor {
             open: true,
         };
         let (sender, mut receiver) = oneshot::channel();
-        self.run(Some(id), |inside, now, outputs| {
+        let offer = Input::Offer { id, facts, detail };
+        self.run(offer, |inside, now, input, outputs| {
             inside.waiting.insert(id, sender);
-            inside
-                .pool
-                .input(now, Input::Offer { id, facts, detail }, outputs);
+            inside.pool.input(now, input, outputs);
         });
         let answer = match receiver.try_recv() {
             Ok(decision) => Answer::Now(decision),
@@ -123,15 +127,26 @@ impl PoolDoor {
 
     /// Gives any other input to the pool.
     pub(crate) fn input(&self, input: Input) {
-        self.run(None, |inside, now, outputs| {
+        self.run(input, |inside, now, input, outputs| {
             inside.pool.input(now, input, outputs)
         });
+    }
+
+    /// Records nothing more.
+    pub(crate) fn end_recording(&self) {
+        self.inside.lock().tape.end();
     }
 
     /// Counts a request that was answered in place of an engine.
     pub(crate) fn answered_here(&self, answer: &ImmediateResponse) {
         let status = answer.status.as_ref().map_or(0, |status| status.code);
         self.recorder.metrics.answered_here(status);
+    }
+
+    /// Gives an input to the pool that it panics over.
+    #[cfg(test)]
+    pub(crate) fn panic_over(&self, input: Input) {
+        self.run(input, |_, _, _, _| panic!("a stage failed"));
     }
 
     /// Who records this pool's events.
@@ -164,17 +179,17 @@ impl PoolDoor {
         self.inside.lock().pool.sizes()
     }
 
-    /// Does `work` with the pool under its lock, answers the streams that wait for what it decides,
-    /// and records its events. `offered` is the request that `work` offers, if it does.
+    /// Does `work`, which gives `input` to the pool, under the pool's lock, answers the streams that
+    /// wait for what it decides, and records its events.
     fn run(
         &self,
-        offered: Option<RequestId>,
-        work: impl FnOnce(&mut Inside, Timestamp, &mut Vec<Output>),
+        input: Input,
+        work: impl FnOnce(&mut Inside, Timestamp, Input, &mut Vec<Output>),
     ) {
         let mut events = Vec::with_capacity(1);
         {
             let mut inside = self.inside.lock();
-            let outputs = inside.guarded(self.clock.now(), offered, work);
+            let outputs = inside.guarded(self.clock.now(), input, work);
             for output in outputs {
                 match output {
                     Output::Decided { id, decision } => inside.answer(id, decision),
@@ -194,34 +209,62 @@ impl PoolDoor {
 }
 
 impl Inside {
-    /// Does `work`. If that panics the process lives: the pool is rebuilt from its open requests, the
-    /// request `offered` gets a pick by load, and who waited and got lost is told no.
+    /// Does `work`, and leaves what came of it on the tape. A panic does not cost the process: see
+    /// [`recover`](Self::recover).
     fn guarded(
         &mut self,
         now: Timestamp,
-        offered: Option<RequestId>,
-        work: impl FnOnce(&mut Self, Timestamp, &mut Vec<Output>),
+        input: Input,
+        work: impl FnOnce(&mut Self, Timestamp, Input, &mut Vec<Output>),
     ) -> Vec<Output> {
+        let offered = match &input {
+            Input::Offer { id, .. } => Some(*id),
+            _ => None,
+        };
+        let taped = self.tape.is_on().then(|| input.clone());
         let mut outputs = Vec::with_capacity(2);
-        if catch_unwind(AssertUnwindSafe(|| work(self, now, &mut outputs))).is_err() {
+        let panicked =
+            catch_unwind(AssertUnwindSafe(|| work(self, now, input, &mut outputs))).is_err();
+        if panicked {
             error!(
                 ?offered,
                 "the pool panicked and is rebuilt: report this with the lines before"
             );
             // What was decided stands in the pool's tables; its events may not be true.
             outputs.retain(|output| !matches!(output, Output::Event(_)));
-            self.pool.recover(now, offered, &mut outputs);
-            let is_decided = |id| {
-                outputs
-                    .iter()
-                    .any(|o| matches!(o, Output::Decided { id: other, .. } if *other == id))
+        }
+        if let Some(input) = taped {
+            let step = if panicked {
+                Step::Panicked(input)
+            } else {
+                Step::Input(input)
             };
-            let pool = &self.pool;
-            // A dropped sender is a refusal.
-            self.waiting
-                .retain(|&id, _| pool.is_held(id) || is_decided(id));
+            self.tape.take(now, step, &outputs);
+        }
+        if panicked {
+            self.recover(now, offered, &mut outputs);
         }
         outputs
+    }
+
+    /// Rebuilds the pool from its open requests: the request `lost` gets a pick by load, and who
+    /// waited and got lost is told no.
+    fn recover(&mut self, now: Timestamp, lost: Option<RequestId>, outputs: &mut Vec<Output>) {
+        let mut recovered = Vec::new();
+        self.pool.recover(now, lost, &mut recovered);
+        if self.tape.is_on() {
+            self.tape.take(now, Step::Recover { lost }, &recovered);
+        }
+        outputs.append(&mut recovered);
+        let is_decided = |id| {
+            outputs
+                .iter()
+                .any(|o| matches!(o, Output::Decided { id: other, .. } if *other == id))
+        };
+        let pool = &self.pool;
+        // A dropped sender is a refusal.
+        self.waiting
+            .retain(|&id, _| pool.is_held(id) || is_decided(id));
     }
 
     fn answer(&mut self, id: RequestId, decision: Decision) {

@@ -1,6 +1,7 @@
 //! One run of the process: configuration, start, signals, drain.
 
 use anyhow::{Context, Result};
+use pointsman_pipeline::record;
 use pointsman_policy::config::{Attachment, Compiled};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
@@ -13,8 +14,8 @@ pub async fn run(flags: Flags, warnings: Vec<String>) -> Result<()> {
     for warning in warnings {
         warn!("{warning}");
     }
-    let compiled = configuration(&flags).await?;
-    for warning in &compiled.warnings {
+    let configured = configuration(&flags).await?;
+    for warning in &configured.compiled.warnings {
         warn!("configuration: {warning}");
     }
     let mut interrupt = signal(SignalKind::interrupt()).context("listen to SIGINT")?;
@@ -28,7 +29,7 @@ pub async fn run(flags: Flags, warnings: Vec<String>) -> Result<()> {
     };
     tokio::pin!(told_to_end);
     let picker = tokio::select! {
-        picker = Picker::start(flags, compiled) => picker?,
+        picker = Picker::start(flags, configured) => picker?,
         // Nothing has been promised to anybody yet.
         () = &mut told_to_end => return Ok(()),
     };
@@ -38,7 +39,7 @@ pub async fn run(flags: Flags, warnings: Vec<String>) -> Result<()> {
     Ok(())
 }
 
-async fn configuration(flags: &Flags) -> Result<Compiled> {
+async fn configuration(flags: &Flags) -> Result<Configured> {
     let (text, from) = match (&flags.config_file, &flags.config_text) {
         (Some(path), _) => {
             let read = tokio::fs::read_to_string(path).await;
@@ -48,13 +49,23 @@ async fn configuration(flags: &Flags) -> Result<Compiled> {
         (None, Some(text)) => (text.clone(), "--config-text".to_owned()),
         (None, None) => (String::new(), "the built-in configuration".to_owned()),
     };
-    let attachment = if flags.eds_port.is_some() {
-        Attachment::Standalone
+    let (attachment, recorded) = if flags.eds_port.is_some() {
+        (Attachment::Standalone, record::Attachment::Standalone)
     } else {
-        Attachment::Gateway
+        (Attachment::Gateway, record::Attachment::Gateway)
     };
-    pointsman_policy::config::load(&text, attachment)
-        .map_err(|problems| anyhow::Error::new(Unusable { from, problems }))
+    let compiled = pointsman_policy::config::load(&text, attachment)
+        .map_err(|problems| anyhow::Error::new(Unusable { from, problems }))?;
+    Ok(Configured {
+        given: record::Configuration::new(text, recorded),
+        compiled,
+    })
+}
+
+/// The configuration as it was given, and what follows from it.
+pub(crate) struct Configured {
+    pub(crate) given: record::Configuration,
+    pub(crate) compiled: Compiled,
 }
 
 /// A configuration that cannot be used, with everything that is wrong with it.

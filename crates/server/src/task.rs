@@ -1,10 +1,30 @@
 //! Every task of the process has a name, a shutdown path and a joiner.
 
 use core::future::Future;
+use std::io;
 
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
+
+/// Starts a thread for work that may block for long, such as writing a file. What comes back is ready
+/// when the work is done.
+pub(crate) fn thread(
+    name: &'static str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (done, finished) = oneshot::channel();
+    let work = move || {
+        work();
+        // Nobody needs to wait for it.
+        let _unwatched = done.send(());
+    };
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)?;
+    Ok(finished)
+}
 
 /// Tasks that end together.
 #[derive(Clone, Debug, Default)]

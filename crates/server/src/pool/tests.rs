@@ -21,6 +21,7 @@ fn door(config: &str) -> (Arc<PoolDoor>, mpsc::UnboundedReceiver<Lives>) {
         7,
         1,
         Arc::new(Recorder::new(Metrics::new().unwrap())),
+        Tape::off(),
     )
 }
 
@@ -33,6 +34,11 @@ fn endpoint(number: u8) -> EndpointSpec {
 
 fn facts() -> Box<RequestFacts> {
     Box::new(RequestFacts::passthrough(BlockSize::DEFAULT))
+}
+
+fn offer(id: RequestId) -> Input {
+    let (facts, detail) = (facts(), Detail::Brief);
+    Input::Offer { id, facts, detail }
 }
 
 #[test]
@@ -101,7 +107,7 @@ fn a_panic_inside_the_pool_costs_neither_the_process_nor_the_request() {
     let (ticket, _answer) = door.offer(facts());
     let lost = RequestId(99);
     let (sender, mut receiver) = oneshot::channel();
-    door.run(Some(lost), |inside, _, _| {
+    door.run(offer(lost), |inside, _, _, _| {
         inside.waiting.insert(lost, sender);
         panic!("a stage failed");
     });
@@ -120,7 +126,7 @@ fn after_a_panic_nobody_waits_for_an_answer_that_cannot_come() {
     };
     let (sender, mut lost) = oneshot::channel();
     let (woken, mut decided) = oneshot::channel();
-    door.run(None, |inside, _, outputs| {
+    door.run(Input::Expire, |inside, _, _, outputs| {
         inside.waiting.insert(RequestId(98), woken);
         inside.waiting.insert(RequestId(99), sender);
         let decision = Decision::Refused(Refusal::HoldFull);

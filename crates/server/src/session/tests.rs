@@ -19,6 +19,7 @@ use tonic::transport::{Endpoint, Server};
 use super::*;
 use crate::metrics::Metrics;
 use crate::record::Recorder;
+use crate::recording::Tape;
 
 /// A gateway's side of one stream to a picker with one endpoint.
 struct Gateway {
@@ -33,7 +34,7 @@ impl Gateway {
     async fn open(held_bytes_max: usize) -> Self {
         let config = load("", Attachment::Gateway).unwrap().runtime;
         let recorder = Arc::new(Recorder::new(Metrics::new().unwrap()));
-        let (door, _lives) = PoolDoor::new(config, 7, 0, recorder);
+        let (door, _lives) = PoolDoor::new(config, 7, 0, recorder, Tape::off());
         door.input(Input::Endpoints(vec![endpoint()]));
         let held = Arc::new(HeldBytes::new(held_bytes_max));
         let service = Service::new(

@@ -1,0 +1,83 @@
+use crate::builtin;
+use crate::outcome::Outcome;
+use crate::policy::{self, Policy};
+use crate::scenario::units::Percent;
+use crate::scenario::{Observation, Setup};
+use crate::world::World;
+
+fn setup(scenario: &str, case: &str) -> Setup {
+    let scenario = builtin::find(scenario).unwrap().scenario().unwrap();
+    scenario.case(case).unwrap().setup.clone()
+}
+
+fn run(setup: &Setup, policy: &str, seed: u64) -> Outcome {
+    let policy = Policy::parse(policy, policy::find(policy).unwrap().text).unwrap();
+    World::new(setup, &policy, seed).run().unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_seed_another() {
+    for (scenario, case) in [("s01", "traces"), ("s04", "every-10-ms"), ("s14", "seen")] {
+        let setup = setup(scenario, case);
+        let digest = |seed| run(&setup, "default", seed).digest;
+        assert_eq!(digest(7), digest(7), "{scenario}");
+        assert_ne!(digest(7), digest(8), "{scenario}");
+    }
+}
+
+#[test]
+fn policies_under_one_seed_meet_the_same_requests() {
+    let setup = setup("s01", "traces");
+    let random = run(&setup, "random", 3);
+    let least = run(&setup, "least-outstanding", 3);
+    assert_eq!(random.workload, least.workload);
+    assert_ne!(random.digest, least.digest);
+}
+
+#[test]
+fn every_observation_mode_ends_every_request() {
+    let mut setup = setup("s01", "traces");
+    for observation in [
+        Observation::Full,
+        Observation::Sampled {
+            percent: Percent::try_from(5.0).unwrap(),
+        },
+        Observation::HeadersOnly,
+        Observation::EndOnly,
+    ] {
+        setup.observation = observation;
+        let outcome = run(&setup, "default", 1);
+        let ended = outcome
+            .records
+            .iter()
+            .filter(|record| record.ended.is_some());
+        assert_eq!(
+            ended.count(),
+            outcome.workload.plans.len(),
+            "{observation:?}"
+        );
+    }
+}
+
+#[test]
+fn a_picker_that_scrapes_sees_later_what_another_one_did() {
+    let fresh = run(&setup("s04", "fresh"), "least-reported", 1);
+    let stale = run(&setup("s04", "every-50-ms"), "least-reported", 1);
+    assert_eq!(fresh.workload, stale.workload);
+    let last = |outcome: &Outcome| outcome.records.iter().filter_map(|r| r.first_token).max();
+    assert!(last(&stale) > last(&fresh));
+}
+
+#[test]
+fn the_reasons_of_a_pick_are_those_of_the_request_that_was_asked_about() {
+    let setup = setup("s01", "traces");
+    let policy = Policy::parse("default", policy::find("default").unwrap().text).unwrap();
+    let explanation = crate::explain::explain(&setup, &policy, 1, 40);
+    let explanation = explanation.unwrap().unwrap();
+    let picked = explanation.picked.unwrap();
+    assert_eq!(picked.request.0, 40);
+    assert_eq!(picked.scores.unwrap().len(), 4);
+    assert!(explanation.record.endpoint.is_some());
+    let beyond = crate::explain::explain(&setup, &policy, 1, 160).unwrap();
+    assert!(beyond.is_none());
+}

@@ -1,0 +1,194 @@
+//! What is measured and checked while the world runs.
+
+use std::collections::BTreeMap;
+
+use pointsman_domain::endpoint::EndpointId;
+use pointsman_domain::event::Picked;
+use pointsman_domain::time::Timestamp;
+
+use super::World;
+use crate::outcome::{Ending, EndpointOutcome, Outcome, Spread, Violation};
+use crate::prompt;
+
+/// What has been seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// The request whose pick is to be explained.
+    pub(super) explained: Option<usize>,
+    /// The explanation.
+    pub(super) reasons: Option<Picked>,
+    /// Moments so far.
+    pub(super) moments: u64,
+    /// Depends on every pick and every end, and on their order and times.
+    digest: u64,
+    spread: Spread,
+    /// Endpoints that were picked since the last tick.
+    picked_in_tick: Vec<usize>,
+}
+
+impl Watch {
+    pub(super) fn picked(
+        &mut self,
+        now: Timestamp,
+        plan: usize,
+        destinations: &[(usize, EndpointId)],
+    ) {
+        self.note(now, plan as u64);
+        for &(endpoint, _) in destinations {
+            self.note(now, endpoint as u64);
+        }
+        let best = destinations.first();
+        self.picked_in_tick
+            .extend(best.map(|&(endpoint, _)| endpoint));
+    }
+
+    pub(super) fn ended(&mut self, now: Timestamp, plan: usize, ending: Ending) {
+        self.note(now, plan as u64);
+        self.note(now, ending as u64);
+    }
+
+    fn note(&mut self, now: Timestamp, what: u64) {
+        let moment = prompt::mixed(now.as_nanos(), what);
+        self.digest = prompt::mixed(self.digest ^ moment, 0);
+    }
+}
+
+impl World<'_> {
+    /// Differences between the busiest and the least busy endpoint, and picks that pile up.
+    pub(super) fn measure_spread(&mut self) {
+        let present = self.engines.members.iter().filter(|member| member.present);
+        let loads = present.map(|member| member.in_flight);
+        let (least, most) = loads.fold((u32::MAX, 0), |(least, most), load| {
+            (least.min(load), most.max(load))
+        });
+        let watch = &mut self.watch;
+        watch.spread.by_tick.push(most.saturating_sub(least));
+        if let Some((first, others)) = watch.picked_in_tick.split_first() {
+            watch.spread.ticks_with_picks += 1;
+            let piled = others.iter().all(|endpoint| endpoint == first);
+            watch.spread.ticks_piled_up += u32::from(piled);
+        }
+        watch.picked_in_tick.clear();
+    }
+
+    /// What must hold after every moment.
+    pub(super) fn check(&self) -> Result<(), Violation> {
+        for (picker, member) in self.pickers.members.iter().enumerate() {
+            let sizes = member.pool.sizes();
+            let known = sizes.in_flight + sizes.held;
+            if known != member.open {
+                return Err(self.violation(format!(
+                    "picker {picker} knows {known} requests, {} are open",
+                    member.open
+                )));
+            }
+            if sizes.held > 0 && sizes.endpoints > 0 {
+                return Err(self.violation(format!(
+                    "picker {picker} holds {} requests although there are endpoints",
+                    sizes.held
+                )));
+            }
+            if member.pool.next_deadline().is_some() && member.deadline.is_none() {
+                return Err(self.violation(format!("picker {picker}'s deadline is not scheduled")));
+            }
+        }
+        if self.watch.moments.is_multiple_of(CHECK_ALL_EVERY) {
+            self.check_loads()?;
+        }
+        Ok(())
+    }
+
+    /// What must hold when nothing is left to happen.
+    pub(super) fn check_end(&self) -> Result<(), Violation> {
+        self.check_loads()?;
+        let decisions = self.flights.flights.iter().enumerate();
+        for (plan, flight) in decisions {
+            let once = u32::from(flight.record.picked.is_some())
+                + u32::from(flight.record.ending == Ending::Refused);
+            if flight.record.decisions != once {
+                return Err(self.violation(format!(
+                    "request {plan} has {} decisions",
+                    flight.record.decisions
+                )));
+            }
+        }
+        if !self.flights.are_done() && self.now < self.setup.end_ms.moment() {
+            let left = self.flights.flights.len() - self.flights.ended;
+            return Err(self.violation(format!("{left} requests wait for nothing")));
+        }
+        Ok(())
+    }
+
+    /// Each ledger against the requests themselves, and each engine against its limits.
+    pub(super) fn check_loads(&self) -> Result<(), Violation> {
+        // What is on its way is reserved already and not there yet.
+        if self.setup.network_ms.duration().is_zero() {
+            for picker in 0..self.pickers.members.len() {
+                self.check_ledger(picker)?;
+            }
+        }
+        for (endpoint, member) in self.engines.members.iter().enumerate() {
+            let stats = member.engine.stats();
+            let slots = member.config.slots.get() as usize;
+            if stats.running > slots {
+                return Err(self.violation(format!(
+                    "engine {endpoint} runs {} requests in {slots} slots",
+                    stats.running
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ledger(&self, picker: usize) -> Result<(), Violation> {
+        let mut open: BTreeMap<EndpointId, u32> = BTreeMap::new();
+        let member = &self.pickers.members[picker];
+        for flight in self.flights.flights.iter().filter(|flight| flight.is_open) {
+            if let (Some((by, life)), Some(endpoint)) = (flight.picker, flight.life)
+                && (by, life) == (picker, member.life)
+            {
+                *open.entry(endpoint).or_default() += 1;
+            }
+        }
+        for state in member.pool.endpoints(self.now) {
+            let there = open.get(&state.id).copied().unwrap_or_default();
+            if state.own.requests != there {
+                return Err(self.violation(format!(
+                    "picker {picker} counts {} requests at endpoint {}, {there} are there",
+                    state.own.requests, state.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn violation(&self, what: String) -> Violation {
+        Violation {
+            at: self.now,
+            moment: self.watch.moments,
+            what,
+        }
+    }
+
+    pub(super) fn into_outcome(self) -> Outcome {
+        let endpoints = self.engines.members.iter().map(|member| EndpointOutcome {
+            group: member.group,
+            assigned: member.assigned,
+            totals: member.engine.stats().totals,
+        });
+        let flights = self.flights.flights.into_iter();
+        Outcome {
+            endpoints: endpoints.collect(),
+            records: flights.map(|flight| flight.record).collect(),
+            workload: self.flights.workload,
+            end: self.now,
+            spread: self.watch.spread,
+            digest: self.watch.digest,
+            moments: self.watch.moments,
+            reasons: self.watch.reasons,
+        }
+    }
+}
+
+/// Looking at everything costs as much as some hundred moments.
+const CHECK_ALL_EVERY: u64 = 1024;
