@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(POINTSMAN_CACHE)/target
 BUILD := cargo build --profile=ci --workspace --bins '--test=*'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check generate format
+.PHONY: help demo test sim check counts generate format
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,8 +20,15 @@ demo: ## Run engines, the picker and Envoy here and show where requests go and w
 test: ## Run every check, then the end-to-end tests: Envoy, the picker and engines.
 	cargo xtask test
 
+sim: ## Run every scenario of the simulator and judge its checks.
+	$(BUILD)
+	$(CARGO_TARGET_DIR)/ci/pointsman lab run all
+
 check: ## Run every check but the end-to-end tests.
 	cargo xtask check
+
+counts: ## Count the instructions of the hot functions; needs valgrind.
+	cargo xtask counts
 
 generate: ## Write the generated files.
 	cargo xtask generate

@@ -1,10 +1,12 @@
 //! Development commands of the workspace: `cargo xtask <command>`.
 
 mod check;
+mod counts;
 mod deny;
 mod generate;
 mod layers;
 mod references;
+mod tool;
 mod workspace;
 
 use std::process::ExitCode;
@@ -35,6 +37,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Count the instructions of the hot functions; fail if one takes 5 % more than is stored.
+    Counts {
+        /// Store the counts instead.
+        #[arg(long)]
+        store: bool,
+    },
     /// Run every check but the end-to-end tests: what a change must pass before review.
     Check,
     /// Run `check`, then the end-to-end tests: Envoy, the picker and engines.
@@ -59,6 +67,8 @@ fn run(command: Command) -> Result<()> {
         Command::References => references::run(&workspace),
         Command::Generate { check: false } => generate::write(&workspace),
         Command::Generate { check: true } => generate::check(&workspace),
+        Command::Counts { store: false } => counts::check(&workspace),
+        Command::Counts { store: true } => counts::store(&workspace),
         Command::Check => check::check(&workspace),
         Command::Test => check::test(&workspace),
     }
