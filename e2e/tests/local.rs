@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod local {
     mod answering;
+    mod benching;
     mod bodies;
     mod discovery;
     mod draining;
@@ -11,8 +12,10 @@ mod local {
     mod health;
     mod holding;
     mod leaving;
+    mod recording;
     mod rejecting;
     mod resets;
+    mod standing_in;
     mod starting;
     mod steering;
 }

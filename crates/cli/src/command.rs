@@ -13,7 +13,7 @@ use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
 use crate::envoy::{self, EnvoySettings, PickerSecurity};
-use crate::{engine, up};
+use crate::{bench, engine, lab, up};
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
@@ -22,7 +22,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "{}", describe(&error));
-            ExitCode::FAILURE
+            ExitCode::from(exit_code(&error))
         }
     }
 }
@@ -44,6 +44,10 @@ enum Command {
     Engine(engine::Arguments),
     /// Run engines, picker and Envoy here, send them chats, and compare with round robin.
     Up(up::Arguments),
+    /// Measure an endpoint picker over ext_proc, driven as Envoy drives it.
+    Bench(Box<bench::Arguments>),
+    /// Run the picker in a simulator: no sockets, no clock, the same again from the same seed.
+    Lab(lab::Arguments),
     /// Print the configuration of the standalone Envoy as JSON.
     EnvoyConfig(EnvoyArguments),
     /// Print the completion script of a shell.
@@ -101,6 +105,8 @@ fn run(line: CommandLine) -> Result<()> {
     match line.command {
         Command::Engine(arguments) => runtime()?.block_on(engine::run(arguments)),
         Command::Up(arguments) => runtime()?.block_on(up::run(arguments)),
+        Command::Bench(arguments) => bench::runtime(&arguments)?.block_on(bench::run(*arguments)),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::EnvoyConfig(arguments) => {
             let text = serde_json::to_string_pretty(&arguments.settings().configuration())?;
             writeln!(io::stdout(), "{text}").context("cannot write to stdout")
@@ -124,8 +130,16 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot start the asynchronous runtime")
 }
 
+/// A command that was called wrongly says so as `clap` does.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<clap::Error>() { 2 } else { 1 }
+}
+
 /// The error and its causes, the outermost first.
 fn describe(error: &anyhow::Error) -> String {
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        return usage.to_string().trim_end().to_owned();
+    }
     let mut text = format!("error: {error}");
     for cause in error.chain().skip(1) {
         let _ = write!(text, "\n  caused by: {cause}");
@@ -150,6 +164,8 @@ const EXAMPLES: &str = "Examples:
   pointsman up                             compare round robin with the picker in about a minute
   DEMO_SECONDS=5 KEEP=1 pointsman up       a short run, then leave it running to try it by hand
   pointsman engine --listen 127.0.0.1:8000 one engine stand-in
+  pointsman bench --against floor          what the picker costs, as a multiple of a trivial one
+  pointsman lab run s01                    compare policies in the simulator
   pointsman envoy-config > envoy.json      then: envoy -c envoy.json
   pointsman completion bash > /etc/bash_completion.d/pointsman";
 
@@ -171,6 +187,15 @@ mod tests {
             describe(&error),
             "error: the top\n  caused by: the middle\n  caused by: the root"
         );
+    }
+
+    #[test]
+    fn a_command_that_was_called_wrongly_ends_with_2_and_one_that_failed_with_1() {
+        let usage = clap::Error::raw(clap::error::ErrorKind::ValueValidation, "no such name\n");
+        let usage = anyhow::Error::from(usage);
+        assert_eq!(exit_code(&usage), 2);
+        assert_eq!(describe(&usage), "error: no such name");
+        assert_eq!(exit_code(&anyhow::anyhow!("it failed")), 1);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `pointsman`, the command for people: an engine stand-in, a complete local setup, configurations.
+//! `pointsman`, the command for people: an engine stand-in, a complete local setup, the simulator,
+//! benchmarks, configurations.
 //!
 //! Job: the sockets, files, child processes and output of the commands; the harness that starts
 //! engines, picker and Envoy serves both `pointsman up` and the end-to-end tests. Not its job: to
@@ -10,13 +11,16 @@
 //! Invariants: every child process ends with the value that owns it; every wait has a bound and
 //! says what it waited for; the same seed gives the same workload.
 
+mod bench;
 pub mod client;
 pub mod command;
 pub mod engine;
 pub mod envoy;
 pub mod envoy_binary;
 pub mod harness;
+mod lab;
 pub mod load;
+mod signals;
 mod task;
 pub mod up;
 pub mod workload;
