@@ -146,7 +146,7 @@ async fn measure_cell(
     let mut pickers = Vec::new();
     for subject in comparison.subjects() {
         let running = subject.start(site).await?;
-        display.turn(&running.name, 0);
+        display.warm_up(&running.name);
         warm_up(comparison, &running, &script).await?;
         pickers.push((running, Vec::new()));
     }

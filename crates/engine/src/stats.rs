@@ -48,6 +48,26 @@ pub struct EngineTotals {
     pub slot_steps: u64,
 }
 
+impl EngineTotals {
+    /// The sums of these and `other`'s.
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            prefix_query_tokens: self.prefix_query_tokens + other.prefix_query_tokens,
+            prefix_hit_tokens: self.prefix_hit_tokens + other.prefix_hit_tokens,
+            preemptions: self.preemptions + other.preemptions,
+            prompt_tokens: self.prompt_tokens + other.prompt_tokens,
+            generation_tokens: self.generation_tokens + other.generation_tokens,
+            finished: self.finished + other.finished,
+            adapter_loads: self.adapter_loads + other.adapter_loads,
+            steps: self.steps + other.steps,
+            busy: self.busy.saturating_add(other.busy),
+            steps_with_prefill: self.steps_with_prefill + other.steps_with_prefill,
+            steps_without_decode: self.steps_without_decode + other.steps_without_decode,
+            slot_steps: self.slot_steps + other.slot_steps,
+        }
+    }
+}
+
 /// The adapters that requests need, each named once, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Adapters {

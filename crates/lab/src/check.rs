@@ -1,10 +1,10 @@
 //! What must hold of a scenario's measures, and whether it does.
 
-mod kinds;
+pub mod kinds;
 
 use serde::Deserialize;
 
-pub use self::kinds::{Band, Falling, LowerInShare, Ratio};
+use self::kinds::{Band, Falling, LowerInShare, Ratio};
 use crate::measure::{Measures, quantile};
 
 /// One statement about measures over all seeds.
@@ -63,6 +63,25 @@ impl Check {
         }
     }
 
+    /// Says why it would hold or fail whatever comes out.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Band(Band { from, to, .. }) | Self::Ratio(Ratio { from, to, .. })
+                if from.is_none() && to.is_none() =>
+            {
+                Err("a band needs `from` or `to`".to_owned())
+            }
+            Self::Falling(Falling { policies, .. }) if policies.len() < 2 => {
+                Err("an order needs two policies".to_owned())
+            }
+            Self::Ratio(_) | Self::LowerInShare(_) => match self.subjects().as_slice() {
+                [one, other] if one == other => Err("it compares a run with itself".to_owned()),
+                _ => Ok(()),
+            },
+            Self::Band(_) | Self::Falling(_) => Ok(()),
+        }
+    }
+
     /// Whether it holds. `None` if not all that it looks at was run and measured.
     pub fn judge(&self, measured: &impl Measured) -> Option<Verdict> {
         match self {
@@ -75,12 +94,16 @@ impl Check {
 }
 
 impl OverSeeds {
-    /// One number of all seeds. `None` without seeds or if one lacks the measure.
+    /// One number of all seeds, not a number if that of one is not. `None` without seeds or if one
+    /// lacks the measure.
     pub fn of(self, seeds: &[Measures], measure: &str) -> Option<f64> {
         let mut values = seeds
             .iter()
             .map(|measures| measures.get(measure))
             .collect::<Option<Vec<f64>>>()?;
+        if values.iter().any(|value| value.is_nan()) {
+            return Some(f64::NAN);
+        }
         values.sort_by(f64::total_cmp);
         match self {
             Self::Mean if values.is_empty() => None,

@@ -3,7 +3,7 @@
 //! Times are in milliseconds, which are the founding article's ticks. Measures of a window or of a
 //! group of endpoints have its name in front: `join.ttft_p95_ms`, `join.new.share`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_domain::time::Timestamp;
 
@@ -25,14 +25,14 @@ impl Measures {
         measures.fleet(setup, outcome, &all);
         measures.spread(outcome);
         measures.sessions(outcome);
-        measures.moves(&all);
+        measures.moves("", &all, &all);
         for window in &setup.windows {
             let within = window.from_ms.moment()..window.to_ms.moment();
             let part =
                 all.filter(|_, record| record.arrived.is_some_and(|at| within.contains(&at)));
             let prefix = format!("{}.", window.name);
             measures.requests(&prefix, setup, &part);
-            measures.moves_in(&prefix, &all, &part);
+            measures.moves(&prefix, &all, &part);
             for (index, group) in setup.fleet.groups.iter().enumerate() {
                 let endpoints = &outcome.endpoints;
                 let here = part.filter(|_, record| {
@@ -82,6 +82,7 @@ impl Measures {
         self.set(prefix, "slo_share", ratio(good, part.len()));
         for (name, ending) in [
             ("complete_share", Ending::Complete),
+            ("open_share", Ending::Open),
             ("fail_share", Ending::Failed),
             ("refused_share", Ending::Refused),
         ] {
@@ -116,6 +117,8 @@ impl Measures {
             "output_tokens_per_ms",
             total(|t| t.generation_tokens) / end,
         );
+        let retries: u64 = all.sum(|_, record| record.retries);
+        self.set("", "retries", retries as f64);
         self.set("", "preemptions", total(|t| t.preemptions));
         self.set(
             "",
@@ -179,15 +182,14 @@ impl Measures {
         }
     }
 
-    fn moves(&mut self, all: &Requests<'_>) {
-        self.moves_in("", all, all);
-    }
-
     /// Of the requests of `part` whose prefix was sent somewhere before, the share that went to
     /// another endpoint than the last one with it.
-    fn moves_in(&mut self, prefix: &str, all: &Requests<'_>, part: &Requests<'_>) {
-        let counted: Vec<Option<Timestamp>> =
-            part.0.iter().map(|(_, record)| record.picked).collect();
+    fn moves(&mut self, prefix: &str, all: &Requests<'_>, part: &Requests<'_>) {
+        let counted: BTreeSet<_> = part
+            .0
+            .iter()
+            .map(|(plan, _)| core::ptr::from_ref(*plan))
+            .collect();
         let mut last: BTreeMap<u64, usize> = BTreeMap::new();
         let (mut again, mut moved) = (0, 0);
         let mut in_order: Vec<_> = all.0.iter().filter(|(_, r)| r.picked.is_some()).collect();
@@ -198,7 +200,7 @@ impl Measures {
             };
             let before = last.insert(piece.key.0, endpoint);
             if let Some(before) = before
-                && counted.binary_search(&record.picked).is_ok()
+                && counted.contains(&core::ptr::from_ref(*plan))
             {
                 again += 1;
                 moved += usize::from(before != endpoint);

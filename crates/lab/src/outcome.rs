@@ -19,6 +19,8 @@ pub struct Outcome {
     pub end: Timestamp,
     /// How evenly load was spread; empty unless the scenario asks for it.
     pub spread: Spread,
+    /// What the pools have told of responses.
+    pub seen: Seen,
     /// The same for two runs in which the same happened at the same times.
     pub digest: u64,
     /// Moments at which something happened.
@@ -48,6 +50,8 @@ pub struct Record {
     pub ending: Ending,
     /// Decisions that the pools gave for it.
     pub decisions: u32,
+    /// How often the gateway went on to the next endpoint of its list.
+    pub retries: u32,
 }
 
 /// How a request was over.
@@ -88,6 +92,15 @@ pub struct Spread {
     pub ticks_with_picks: u32,
     /// Of these, those in which all picks were the same endpoint.
     pub ticks_piled_up: u32,
+}
+
+/// What the pools have told of responses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Requests whose first output a pool has seen.
+    pub first_outputs: u64,
+    /// Requests whose token counts a pool has seen.
+    pub usages: u64,
 }
 
 /// Something that must never be. A bug of the simulator or of the pool.

@@ -98,7 +98,7 @@ pub static BUILTIN: &[BuiltinPolicy] = &[
     ),
     builtin!(
         "prefix-affinity",
-        "The holder of the prefix, unless 4 requests busier than the least."
+        "The holder of the prefix, unless more than 4 requests busier."
     ),
     builtin!(
         "prefix-affinity-first",
@@ -106,7 +106,7 @@ pub static BUILTIN: &[BuiltinPolicy] = &[
     ),
     builtin!(
         "prefix-affinity-gap-2-first",
-        "As prefix-affinity-first, unless 2 requests busier."
+        "As prefix-affinity-first, unless more than 2 requests busier."
     ),
     builtin!(
         "prefix-affinity-own",
@@ -115,6 +115,10 @@ pub static BUILTIN: &[BuiltinPolicy] = &[
     builtin!(
         "prefix-affinity-scaled",
         "As prefix-affinity, by least-scaled's count."
+    ),
+    builtin!(
+        "prefix-affinity-predicted",
+        "As prefix-affinity, by what was sent there in the place of cache reports."
     ),
     builtin!(
         "prefix-only",
@@ -127,6 +131,10 @@ pub static BUILTIN: &[BuiltinPolicy] = &[
     builtin!(
         "consistent-hash",
         "The endpoint that the prefix hashes to, with bounded load."
+    ),
+    builtin!(
+        "consistent-hash-least-loaded",
+        "As consistent-hash, past its bound to the least loaded."
     ),
 ];
 

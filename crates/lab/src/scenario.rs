@@ -5,18 +5,19 @@
 
 pub mod engine;
 pub mod fault;
+mod file;
 pub mod units;
+mod validity;
 
 use core::num::NonZeroU32;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use self::engine::Fleet;
 use self::fault::Fault;
 use self::units::{Millis, Percent};
 use crate::check::Check;
-use crate::workload::spec::{WorkloadSpec, class_names};
+use crate::workload::spec::WorkloadSpec;
 
 /// A scenario, ready to run.
 #[derive(Clone, Debug)]
@@ -99,6 +100,9 @@ pub struct Pickers {
     pub phases: Phases,
     /// Which picker gets a request.
     pub assignment: Assignment,
+    /// How many endpoints an answer lists, in the place of what the policy says. The gateway goes on
+    /// to the next when one refuses the request or answers with 5xx.
+    pub destinations: Option<NonZeroU32>,
 }
 
 /// When pickers scrape.
@@ -174,62 +178,9 @@ pub struct Unreadable {
 }
 
 impl Scenario {
-    /// Reads a scenario file. `read` gives the text of a file that the scenario names.
-    pub fn parse(
-        text: &str,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Self, Unreadable> {
-        let value: Value = serde_yaml::from_str(text).map_err(|error| Unreadable {
-            at: "the file".to_owned(),
-            what: error.to_string(),
-        })?;
-        let file: File = typed("the file", value)?;
-        let cases = if file.cases.is_empty() {
-            vec![CaseFile::only()]
-        } else {
-            file.cases
-        };
-        let cases = cases
-            .into_iter()
-            .map(|case| case.apply(&file.setup, &file.policies, read))
-            .collect::<Result<_, _>>()?;
-        let scenario = Self {
-            name: file.name,
-            title: file.title,
-            about: file.about,
-            seeds: file.seeds.get(),
-            show: file.show,
-            cases,
-            checks: file.checks,
-        };
-        scenario.check_names()?;
-        Ok(scenario)
-    }
-
     /// The case of this name.
     pub fn case(&self, name: &str) -> Option<&Case> {
         self.cases.iter().find(|case| case.name == name)
-    }
-
-    /// A check of something that is never run would pass or fail for no reason.
-    fn check_names(&self) -> Result<(), Unreadable> {
-        let runs = |case: &str, policy: &str| {
-            self.case(case)
-                .is_some_and(|case| case.policies.iter().any(|name| name == policy))
-        };
-        for (index, check) in self.checks.iter().enumerate() {
-            if let Some((case, policy)) = check
-                .subjects()
-                .into_iter()
-                .find(|(case, policy)| !runs(case, policy))
-            {
-                return Err(Unreadable {
-                    at: format!("checks[{index}]"),
-                    what: format!("case `{case}` is not run with policy `{policy}`"),
-                });
-            }
-        }
-        Ok(())
     }
 }
 
@@ -251,117 +202,9 @@ impl Default for Pickers {
             scrape_delay_ms: Millis::default(),
             phases: Phases::default(),
             assignment: Assignment::default(),
+            destinations: None,
         }
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    name: String,
-    title: String,
-    about: String,
-    seeds: NonZeroU32,
-    show: Vec<String>,
-    #[serde(default)]
-    policies: Vec<String>,
-    setup: Value,
-    #[serde(default)]
-    cases: Vec<CaseFile>,
-    #[serde(default)]
-    checks: Vec<Check>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CaseFile {
-    name: String,
-    #[serde(default)]
-    policies: Option<Vec<String>>,
-    #[serde(default)]
-    change: Value,
-}
-
-impl CaseFile {
-    /// The case of a scenario that has no cases.
-    fn only() -> Self {
-        Self {
-            name: ONLY_CASE.to_owned(),
-            policies: None,
-            change: Value::Null,
-        }
-    }
-
-    fn apply(
-        self,
-        setup: &Value,
-        policies: &[String],
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Case, Unreadable> {
-        let at = format!("case `{}`", self.name);
-        let mut value = setup.clone();
-        merge(&mut value, self.change);
-        let mut setup: Setup = typed(&at, value)?;
-        for workload in &mut setup.workloads {
-            workload.load(read).map_err(|what| Unreadable {
-                at: at.clone(),
-                what,
-            })?;
-        }
-        setup.check().map_err(|what| Unreadable { at, what })?;
-        Ok(Case {
-            name: self.name,
-            policies: self.policies.unwrap_or_else(|| policies.to_vec()),
-            setup,
-        })
-    }
-}
-
-impl Setup {
-    /// What no single field can tell.
-    fn check(&self) -> Result<(), String> {
-        let endpoints = self.fleet.endpoints();
-        let mut classes = class_names(&self.workloads);
-        classes.sort_unstable();
-        if let Some(name) = classes
-            .iter()
-            .zip(classes.iter().skip(1))
-            .find_map(|(a, b)| (a == b).then_some(a))
-        {
-            return Err(format!("two classes of requests have the name `{name}`"));
-        }
-        let beyond = self
-            .faults
-            .iter()
-            .filter_map(Fault::endpoint)
-            .find(|&endpoint| endpoint >= endpoints);
-        match beyond {
-            Some(endpoint) => Err(format!(
-                "a fault names endpoint {endpoint}, the fleet has {endpoints}, counted from 0"
-            )),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Lays `change` over `value`.
-fn merge(value: &mut Value, change: Value) {
-    match (value, change) {
-        (Value::Object(value), Value::Object(change)) => {
-            for (key, change) in change {
-                merge(value.entry(key).or_insert(Value::Null), change);
-            }
-        }
-        (_, Value::Null) => {}
-        (value, change) => *value = change,
-    }
-}
-
-fn typed<T: for<'de> Deserialize<'de>>(at: &str, value: Value) -> Result<T, Unreadable> {
-    serde_path_to_error::deserialize(value).map_err(|error| Unreadable {
-        at: format!("{at}, {}", error.path()),
-        what: error.inner().to_string(),
-    })
 }
 
 /// The name of the case of a scenario that has no cases.

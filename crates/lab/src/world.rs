@@ -52,7 +52,11 @@ impl<'a> World<'a> {
         // Each user has randomness of its own, so that none changes what another one draws.
         let mut stream = || Pcg64Mcg::seed_from_u64(root.random());
         let workload = Workload::plan(&setup.workloads, &mut stream());
-        let runtime = &policy.compiled.runtime;
+        let mut runtime = policy.compiled.runtime.clone();
+        if let Some(destinations) = setup.pickers.destinations {
+            runtime.destinations_max = destinations.get() as usize;
+        }
+        let runtime = &runtime;
         let mut world = Self {
             setup,
             now: Timestamp::ZERO,
@@ -95,8 +99,8 @@ impl<'a> World<'a> {
             if !self.moments.has_at(at) {
                 self.begin_steps();
                 self.settle();
+                self.check()?;
             }
-            self.check()?;
         }
         self.check_end()?;
         Ok(self.into_outcome())
@@ -115,7 +119,7 @@ impl<'a> World<'a> {
             What::Fails(plan) => self.fails(plan),
             What::Leaves(plan) => self.leaves(plan),
             What::Expires { picker } => self.pickers.expire(picker, self.now),
-            What::Tick => self.measure_spread(),
+            What::Tick => self.tick(),
         }
     }
 
@@ -125,11 +129,9 @@ impl<'a> World<'a> {
         self.schedule_script();
         self.schedule_scrapes();
         self.schedule_arrival();
-        if let Some(until) = self.setup.spread_until_ms {
-            let millis = until.value() as u64;
-            for at in (0..millis).map(Timestamp::from_millis) {
-                self.moments.push(at, What::Tick);
-            }
+        if self.setup.spread_until_ms.is_some() {
+            self.watch.measures_spread = true;
+            self.moments.push(Timestamp::ZERO, What::Tick);
         }
     }
 }

@@ -357,8 +357,9 @@ impl Pool {
         // Keys of blocks of another size never match again, and no report would take back what was
         // predicted before.
         let is_unlike = config.block_size != self.config.block_size;
-        let sources = (self.config.prefix_source, config.prefix_source);
-        if is_unlike || sources == (PrefixSource::Predicted, PrefixSource::Reported) {
+        let keeps_predictions = self.config.prefix_source.is_predicted()
+            && config.prefix_source == PrefixSource::Reported;
+        if is_unlike || keeps_predictions {
             self.index = Index::new(config.prefix_bytes_max, self.index_seed);
         } else {
             self.index.set_bytes_max(config.prefix_bytes_max);

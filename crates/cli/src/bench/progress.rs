@@ -35,6 +35,11 @@ impl Display {
         self.bar.set_prefix(title.to_owned());
     }
 
+    /// A picker gets ready.
+    pub(super) fn warm_up(&self, picker: &str) {
+        self.bar.set_message(format!("warm-up: {picker}"));
+    }
+
     /// A picker's turn begins.
     pub(super) fn turn(&self, picker: &str, round: u16) {
         self.bar.set_message(format!("round {round}: {picker}"));

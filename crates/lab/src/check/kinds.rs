@@ -120,7 +120,7 @@ impl Falling {
         Some(Verdict {
             demand: format!("{over} {}{case}: {policies}", self.measure),
             found: found.join(", "),
-            holds: values.is_sorted_by(|a, b| a > b),
+            holds: values.is_sorted_by(|a, b| a > b) && !values.iter().any(|v| v.is_nan()),
         })
     }
 }
@@ -164,7 +164,9 @@ impl LowerInShare {
         let mut pairs = ours.iter().map(value).zip(theirs.iter().map(value));
         let seeds = pairs.len();
         let lower = pairs.try_fold(0_usize, |lower, pair| match pair {
-            (Some(ours), Some(theirs)) => Some(lower + usize::from(ours < theirs)),
+            (Some(ours), Some(theirs)) if !ours.is_nan() && !theirs.is_nan() => {
+                Some(lower + usize::from(ours < theirs))
+            }
             _ => None,
         })?;
         if seeds == 0 {

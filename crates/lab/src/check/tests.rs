@@ -71,6 +71,20 @@ fn what_was_not_run_or_not_measured_is_not_judged() {
 }
 
 #[test]
+fn a_seed_without_a_number_holds_nothing() {
+    let one = |value: f64| Measures::from_iter([("wait_ms".to_owned(), value)]);
+    let seeds = [one(1.0), one(f64::NAN), one(2.0)];
+    for over in [
+        OverSeeds::Mean,
+        OverSeeds::Median,
+        OverSeeds::Least,
+        OverSeeds::Most,
+    ] {
+        assert!(over.of(&seeds, "wait_ms").unwrap().is_nan(), "{over:?}");
+    }
+}
+
+#[test]
 fn a_number_that_is_none_holds_nothing() {
     assert!(!Verdict::band("x", f64::NAN, None, None).holds);
 }

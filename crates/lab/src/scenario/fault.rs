@@ -89,4 +89,18 @@ impl Fault {
             }
         }
     }
+
+    /// The picker that it befalls; 0 for a fault of an endpoint.
+    pub(crate) const fn picker(&self) -> usize {
+        match *self {
+            Self::PickerRestarts { picker, .. } => picker,
+            _ => 0,
+        }
+    }
+
+    /// Whether it is the same kind of fault of the same endpoint.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        core::mem::discriminant(self) == core::mem::discriminant(other)
+            && self.endpoint() == other.endpoint()
+    }
 }

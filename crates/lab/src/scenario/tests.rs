@@ -89,6 +89,74 @@ fn a_check_of_something_that_is_not_run_is_refused() {
 }
 
 #[test]
+fn what_no_single_field_can_tell_is_refused_too() {
+    for (more, what) in [
+        (
+            "faults: [{picker_restarts: {picker: 2, at_ms: 5}}]",
+            "picker 2",
+        ),
+        (
+            "faults: [{stalls: {endpoint: 0, from_ms: 5, to_ms: 5}}]",
+            "ends before",
+        ),
+        (
+            "faults: [{refuses: {endpoint: 0, from_ms: 5, to_ms: 9}}, {refuses: {endpoint: 0, from_ms: 8, to_ms: 20}}]",
+            "overlap",
+        ),
+        (
+            "windows: [{name: a, from_ms: 0, to_ms: 5}, {name: a, from_ms: 1, to_ms: 5}]",
+            "name `a`",
+        ),
+        (
+            "windows: [{name: late, from_ms: 6, to_ms: 5}]",
+            "window `late`",
+        ),
+        ("spread_until_ms: 1e9", "spread_until_ms"),
+    ] {
+        let error = parse(&format!("{SMALL}  {more}\n")).unwrap_err();
+        assert!(error.what.contains(what), "{error}");
+    }
+    for (from, to, what) in [
+        ("scrape_ms: 10", "scrape_ms: 0.001", "scrape_ms"),
+        ("scrape_ms: 10", "scrape_delay_ms: 10", "scrape_delay_ms"),
+        ("count: 2", "count: 100000", "pickers"),
+        ("endpoints: 2", "endpoints: 70000", "endpoints"),
+        (
+            "endpoints: 2",
+            "endpoints: 2, join_ms: 5, leave_ms: 4",
+            "leaves",
+        ),
+        (
+            "slots: 8",
+            "slots: 8\n      adapter_load_ms: 5",
+            "adapter_slots",
+        ),
+    ] {
+        let error = parse(&SMALL.replace(from, to)).unwrap_err();
+        assert!(error.what.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn a_check_that_cannot_fail_is_refused() {
+    for check in [
+        "band: {policy: random, measure: hits, over_seeds: mean}",
+        "falling: {policies: [random], measure: hits, over_seeds: mean}",
+        "ratio: {policy: random, measure: hits, over_seeds: mean, from: 1}",
+        "lower_in_share: {policy: random, than: random, measure: hits, from: 0}",
+    ] {
+        let error = parse(&format!("{SMALL}checks: [{{{check}}}]\n")).unwrap_err();
+        assert_eq!(error.at, "checks[0]", "{error}");
+    }
+}
+
+#[test]
+fn two_cases_of_one_name_are_refused() {
+    let error = parse(&format!("{SMALL}cases: [{{name: a}}, {{name: a}}]\n")).unwrap_err();
+    assert!(error.what.contains("`a`"), "{error}");
+}
+
+#[test]
 fn a_fault_of_an_endpoint_that_is_not_there_is_refused() {
     let text = format!("{SMALL}  faults: [{{restarts: {{endpoint: 2, at_ms: 5}}}}]\n");
     let error = parse(&text).unwrap_err();

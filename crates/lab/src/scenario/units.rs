@@ -6,7 +6,7 @@ use pointsman_domain::time::Timestamp;
 use serde::Deserialize;
 
 /// A time or duration in milliseconds: finite and not negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Millis(f64);
 

@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_domain::block::BlockKey;
 use pointsman_domain::endpoint::EndpointSpec;
@@ -12,6 +12,7 @@ use pointsman_engine::config::{CacheReports, EngineConfig};
 use pointsman_engine::engine::Engine;
 use pointsman_engine::event::EngineEvent;
 use pointsman_engine::job::JobId;
+use pointsman_engine::stats::EngineTotals;
 use pointsman_pipeline::config::{PrefixSource, RuntimeConfig};
 
 use super::World;
@@ -26,7 +27,7 @@ pub(super) struct Engines {
     ready: Vec<usize>,
     /// Reused by every step.
     events: Vec<EngineEvent>,
-    /// The picker's keys of what an engine calls by a key of its own; empty unless it reports.
+    /// The picker's keys of what an engine calls by a key of its own; `None` unless engines report.
     pub(super) reported: Option<BTreeMap<BlockKey, Vec<BlockKey>>>,
 }
 
@@ -44,11 +45,18 @@ pub(super) struct Member {
     pub(super) assigned: u32,
     /// Of these, requests that have not ended.
     pub(super) in_flight: u32,
+    /// What its cache holds, by its own keys; empty unless engines report.
+    pub(super) cached: BTreeSet<BlockKey>,
     cache_blocks: u32,
     starts: u32,
+    /// What its processes before this one counted.
+    earlier: EngineTotals,
     /// The request behind each job.
     plans: Vec<usize>,
+    /// When it is to be looked at next; moments that were scheduled for another time are void.
     wake: Option<Timestamp>,
+    /// How much later than the engine knows the step in progress ends, as it stood still.
+    step_delay: Duration,
     is_ready: bool,
 }
 
@@ -58,10 +66,9 @@ pub(super) struct Condition {
     pub(super) refuses: bool,
     /// It answers 500 to each request, after this time.
     pub(super) errors_after: Option<Duration>,
-    pub(super) stalls: bool,
+    /// It stands still since then.
+    pub(super) stalls_since: Option<Timestamp>,
     pub(super) unreadable: bool,
-    /// A step should have ended while it stood still.
-    overdue: bool,
 }
 
 impl Engines {
@@ -88,6 +95,9 @@ impl Engines {
                 condition: Condition::default(),
                 assigned: 0,
                 in_flight: 0,
+                cached: BTreeSet::new(),
+                earlier: EngineTotals::default(),
+                step_delay: Duration::ZERO,
                 cache_blocks: cache_tokens.map_or(kv_blocks, blocks),
                 starts: 1,
                 plans: Vec::new(),
@@ -145,10 +155,18 @@ impl Member {
     pub(super) fn restart(&mut self, open: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut lost: Vec<usize> = core::mem::take(&mut self.plans);
         lost.retain(|&plan| open(plan));
+        self.earlier = self.totals();
         self.engine = Engine::new(self.config);
+        self.cached.clear();
         self.starts += 1;
         self.wake = None;
+        self.step_delay = Duration::ZERO;
         lost
+    }
+
+    /// What all its processes counted.
+    pub(super) fn totals(&self) -> EngineTotals {
+        self.earlier.plus(&self.engine.stats().totals)
     }
 }
 
@@ -156,11 +174,11 @@ impl World<'_> {
     /// A step of this engine ends.
     pub(super) fn step_ends(&mut self, endpoint: usize) {
         let member = &mut self.engines.members[endpoint];
-        member.wake = None;
-        if member.condition.stalls {
-            member.condition.overdue = true;
+        if member.wake != Some(self.now) || member.condition.stalls_since.is_some() {
             return;
         }
+        member.wake = None;
+        member.step_delay = Duration::ZERO;
         let mut events = core::mem::take(&mut self.engines.events);
         member.engine.end_due(self.now, &mut events);
         self.engine_events(endpoint, &events);
@@ -169,12 +187,17 @@ impl World<'_> {
         self.engines.wake(endpoint);
     }
 
-    /// The engine goes on after it stood still.
+    /// The engine goes on after it stood still: what was left of its step is still to be done.
     pub(super) fn go_on(&mut self, endpoint: usize) {
-        let condition = &mut self.engines.members[endpoint].condition;
-        condition.stalls = false;
-        if core::mem::take(&mut condition.overdue) {
-            self.step_ends(endpoint);
+        let member = &mut self.engines.members[endpoint];
+        let Some(since) = member.condition.stalls_since.take() else {
+            return;
+        };
+        let pause = self.now.since(since);
+        if let Some(wake) = &mut member.wake {
+            *wake = wake.plus(pause);
+            member.step_delay += pause;
+            self.moments.push(*wake, What::StepEnds(endpoint));
         }
         self.engines.wake(endpoint);
     }
@@ -186,11 +209,12 @@ impl World<'_> {
         for &endpoint in &ready {
             let member = &mut self.engines.members[endpoint];
             member.is_ready = false;
-            if member.condition.stalls {
+            if member.condition.stalls_since.is_some() {
                 continue;
             }
             let mut events = core::mem::take(&mut self.engines.events);
             let next = member.engine.begin(self.now, &mut events);
+            let next = next.map(|at| at.plus(member.step_delay));
             if let Some(at) = next
                 && member.wake.is_none_or(|wake| at < wake)
             {
@@ -233,6 +257,19 @@ impl World<'_> {
         }
     }
 
+    /// Tells a picker that has just met an endpoint what it holds, as a feed does when it connects.
+    pub(super) fn introduce_cache(&mut self, picker: usize, endpoint: usize) {
+        let Some(reported) = &self.engines.reported else {
+            return;
+        };
+        for key in &self.engines.members[endpoint].cached {
+            if let Some(keys) = reported.get(key) {
+                self.pickers
+                    .tell_cache(picker, self.now, endpoint, keys, Change::Stored);
+            }
+        }
+    }
+
     fn cache_changed(&mut self, endpoint: usize, key: BlockKey, change: Change) {
         let reported = self.engines.reported.as_ref();
         if let Some(keys) = reported.and_then(|reported| reported.get(&key)) {
@@ -251,7 +288,8 @@ pub(super) enum Change {
 fn spec(endpoint: usize, group: &str) -> EndpointSpec {
     let [.., high, low] = (endpoint as u32).to_be_bytes();
     let address = SocketAddr::from((Ipv4Addr::new(10, 0, high, low), PORT));
-    EndpointSpec::new(format!("{group}/{endpoint}"), address)
+    // Pools list endpoints by name, so that the number comes first.
+    EndpointSpec::new(format!("{endpoint:05}/{group}"), address)
 }
 
 const PORT: u16 = 8000;

@@ -34,9 +34,11 @@ pub(super) struct Flight {
     pub(super) record: Record,
     /// Who picked, and in which of its lives.
     pub(super) picker: Option<(usize, u32)>,
-    /// Where it may go, best first, from the pick to the arrival there.
+    /// Where it may go, best first.
     pub(super) destinations: SmallVec<[(usize, EndpointId); 3]>,
-    /// The life of its endpoint that it was sent to, as the picker calls it.
+    /// Which of those the gateway tries.
+    pub(super) tries: usize,
+    /// The life of an endpoint at which the picker counts it.
     pub(super) life: Option<EndpointId>,
     pub(super) job: Option<JobId>,
     pub(super) is_open: bool,
@@ -112,7 +114,7 @@ impl Flights {
     }
 
     /// A number within 0 to 1 that only the seed and the request decide.
-    fn chance(&self, plan: usize, purpose: u64) -> f64 {
+    pub(super) fn chance(&self, plan: usize, purpose: u64) -> f64 {
         let bits = prompt::mixed(self.seed ^ purpose, plan as u64);
         (bits >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -12,6 +12,8 @@ use super::script::Step;
 pub(super) struct Moments {
     heap: BinaryHeap<Reverse<Moment>>,
     scheduled: u64,
+    /// How many of those in the heap can bring a request forward.
+    progress: usize,
 }
 
 /// What can happen. Requests are named by their place in the plan.
@@ -64,13 +66,19 @@ impl Moments {
     pub(super) fn push(&mut self, at: Timestamp, what: What) {
         let order = what.rank() << RANK_SHIFT | self.scheduled;
         self.scheduled += 1;
+        self.progress += usize::from(what.is_progress());
         self.heap.push(Reverse(Moment { at, order, what }));
     }
 
     pub(super) fn next(&mut self) -> Option<(Timestamp, What)> {
-        self.heap
-            .pop()
-            .map(|Reverse(moment)| (moment.at, moment.what))
+        let Reverse(moment) = self.heap.pop()?;
+        self.progress -= usize::from(moment.what.is_progress());
+        Some((moment.at, moment.what))
+    }
+
+    /// Whether anything is left that can bring a request forward.
+    pub(super) const fn has_progress(&self) -> bool {
+        self.progress > 0
     }
 
     /// Whether something else happens at this very moment.
@@ -82,6 +90,11 @@ impl Moments {
 }
 
 impl What {
+    /// Scrapes and measurements go on for ever and end no request.
+    const fn is_progress(self) -> bool {
+        !matches!(self, Self::Scrape { .. } | Self::Report { .. } | Self::Tick)
+    }
+
     const fn rank(self) -> u64 {
         match self {
             Self::StepEnds(_) => 0,

@@ -88,11 +88,12 @@ impl Pickers {
         self.introduce(picker, now, engines);
     }
 
-    /// Which picker gets the next request.
-    pub(super) fn assign(&mut self) -> usize {
+    /// Which picker gets the next request. `chance`, within 0 to 1, is the request's own, so that it
+    /// meets the same picker under every policy.
+    pub(super) fn assign(&mut self, chance: f64) -> usize {
         let count = self.members.len();
         match self.assignment {
-            Assignment::Random => self.rng.random_range(0..count),
+            Assignment::Random => ((chance * count as f64) as usize).min(count - 1),
             Assignment::RoundRobin => {
                 let picker = self.next;
                 self.next = (picker + 1) % count;
@@ -128,15 +129,36 @@ impl Pickers {
         change: Change,
     ) {
         for picker in 0..self.members.len() {
-            let Some(id) = self.members[picker].ids[endpoint] else {
-                continue;
-            };
-            let keys = keys.to_vec();
-            let input = match change {
-                Change::Stored => Input::CacheStored { endpoint: id, keys },
-                Change::Removed => Input::CacheRemoved { endpoint: id, keys },
-            };
-            self.input(picker, now, input);
+            self.tell_cache(picker, now, endpoint, keys, change);
+        }
+    }
+
+    /// Tells one picker.
+    pub(super) fn tell_cache(
+        &mut self,
+        picker: usize,
+        now: Timestamp,
+        endpoint: usize,
+        keys: &[BlockKey],
+        change: Change,
+    ) {
+        let Some(id) = self.members[picker].ids[endpoint] else {
+            return;
+        };
+        let keys = keys.to_vec();
+        let input = match change {
+            Change::Stored => Input::CacheStored { endpoint: id, keys },
+            Change::Removed => Input::CacheRemoved { endpoint: id, keys },
+        };
+        self.input(picker, now, input);
+    }
+
+    /// The engine's cache is empty.
+    pub(super) fn cache_cleared(&mut self, now: Timestamp, endpoint: usize) {
+        for picker in 0..self.members.len() {
+            if let Some(id) = self.members[picker].ids[endpoint] {
+                self.input(picker, now, Input::CacheCleared(id));
+            }
         }
     }
 

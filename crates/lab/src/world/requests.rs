@@ -2,12 +2,12 @@
 
 use pointsman_domain::block::BlockKey;
 use pointsman_domain::decision::{Decision, Destination};
-use pointsman_domain::endpoint::SubsetEntry;
+use pointsman_domain::endpoint::{EndpointId, EndpointSpec, SubsetEntry};
 use pointsman_domain::event::Event;
 use pointsman_domain::facts::RequestId;
 use pointsman_domain::observation::{EndCause, Observation as Seen, Usage};
 use pointsman_domain::units::Tokens;
-use pointsman_engine::job::{Content, Job, Piece};
+use pointsman_engine::job::{Content, Job, Piece, Refusal};
 use pointsman_pipeline::pool::{Detail, Input, Output};
 
 use super::World;
@@ -21,7 +21,7 @@ use crate::workload::Plan;
 impl World<'_> {
     /// A request comes to a picker.
     pub(super) fn arrives(&mut self, plan: usize) {
-        let picker = self.pickers.assign();
+        let picker = self.pickers.assign(self.flights.chance(plan, 2));
         if self.setup.pickers.scrape_ms.value() <= 0.0 {
             self.scrape_all(picker);
         }
@@ -44,8 +44,11 @@ impl World<'_> {
             Detail::Brief
         };
         if let Some(reported) = &mut self.engines.reported {
+            let shared_end = planned.pieces.last().map_or(0, |piece| piece.end_tokens);
             let parts = engine_parts(planned, plan, &self.setup.fleet.engine);
-            prompt::name_keys(parts.into_iter(), &facts.block_keys(), size, reported);
+            // Nobody asks for what no piece covers, so it needs no name.
+            let parts = parts.into_iter().take_while(|&(_, end)| end <= shared_end);
+            prompt::name_keys(parts, &facts.block_keys(), size, reported);
         }
         if let Some(leavers) = self.setup.leavers
             && self.flights.is_leaving(plan)
@@ -74,23 +77,14 @@ impl World<'_> {
             match output {
                 Output::Decided { id, decision } => self.decided(id.0 as usize, decision),
                 Output::Endpoints { added, removed } => {
-                    let ids = &mut self.pickers.members[picker].ids;
-                    for id in removed {
-                        ids.iter_mut()
-                            .filter(|known| **known == Some(id))
-                            .for_each(|known| *known = None);
-                    }
-                    for (id, spec) in added {
-                        let members = self.engines.members.iter();
-                        let place = members.zip(ids.iter_mut());
-                        let mut place = place.filter(|(m, _)| m.spec.address == spec.address);
-                        if let Some((_, known)) = place.next() {
-                            *known = Some(id);
-                        }
-                    }
+                    self.lives_changed(picker, &added, &removed);
                 }
                 Output::Event(Event::Picked(picked)) if picked.scores.is_some() => {
                     self.watch.reasons = Some(*picked);
+                }
+                Output::Event(Event::FirstOutput { .. }) => self.watch.seen.first_outputs += 1,
+                Output::Event(Event::Completed(completed)) => {
+                    self.watch.seen.usages += u64::from(completed.usage.is_some());
                 }
                 Output::Event(_) => {}
             }
@@ -98,57 +92,107 @@ impl World<'_> {
         self.schedule_deadlines();
     }
 
+    fn lives_changed(
+        &mut self,
+        picker: usize,
+        added: &[(EndpointId, EndpointSpec)],
+        removed: &[EndpointId],
+    ) {
+        let ids = &mut self.pickers.members[picker].ids;
+        for known in ids.iter_mut() {
+            known.take_if(|id| removed.contains(id));
+        }
+        for (id, spec) in added {
+            let mut members = self.engines.members.iter();
+            if let Some(place) = members.position(|m| m.spec.address == spec.address) {
+                self.pickers.members[picker].ids[place] = Some(*id);
+                self.introduce_cache(picker, place);
+            }
+        }
+    }
+
     /// A picked request reaches the first of its endpoints that takes it, as the gateway tries them
     /// in their order.
     pub(super) fn reaches(&mut self, plan: usize) {
-        if !self.flights.flights[plan].is_open {
-            return;
-        }
-        let destinations = core::mem::take(&mut self.flights.flights[plan].destinations);
-        let refuses = |endpoint: usize| self.engines.members[endpoint].condition.refuses;
-        let taking = destinations
-            .iter()
-            .find(|(endpoint, _)| !refuses(*endpoint));
-        let Some(&(endpoint, life)) = taking else {
-            self.answered_with(plan, 503);
-            return self.ends(plan, EndCause::EngineError, Ending::Failed);
-        };
-        let flight = &mut self.flights.flights[plan];
-        flight.record.endpoint = Some(endpoint);
-        flight.life = Some(life);
-        if destinations.first() != Some(&(endpoint, life)) {
-            let address = self.engines.members[endpoint].spec.address;
-            self.observed(plan, Seen::Served(address));
-        }
-        let member = &mut self.engines.members[endpoint];
-        if let Some(after) = member.condition.errors_after {
-            member.assigned += 1;
-            member.in_flight += 1;
-            self.moments.push(self.now.plus(after), What::Fails(plan));
-            return;
-        }
-        let planned = self.flights.plan(plan);
-        let job = job(planned, plan, &self.setup.fleet.engine);
-        match member.engine.submit(job) {
-            Ok(id) => {
-                member.accepted(id, plan);
-                self.flights.flights[plan].job = Some(id);
-                self.engines.wake(endpoint);
+        while self.flights.flights[plan].is_open {
+            let flight = &mut self.flights.flights[plan];
+            if flight.destinations.is_empty() {
+                return self.fails_with(plan, 503);
             }
-            Err(_) => {
-                self.flights.flights[plan].record.endpoint = None;
-                self.answered_with(plan, 503);
-                self.ends(plan, EndCause::EngineError, Ending::Failed);
+            let (endpoint, _) = flight.destinations[flight.tries];
+            match self.send(plan, endpoint) {
+                Sent::Taken => return,
+                Sent::Refused(status) => {
+                    if !self.goes_on(plan) {
+                        return self.fails_with(plan, status);
+                    }
+                }
             }
         }
     }
 
     /// An endpoint's error comes back.
     pub(super) fn fails(&mut self, plan: usize) {
-        if self.flights.flights[plan].is_open {
-            self.answered_with(plan, 500);
-            self.ends(plan, EndCause::EngineError, Ending::Failed);
+        let flight = &mut self.flights.flights[plan];
+        if !flight.is_open {
+            return;
         }
+        if let Some(endpoint) = flight.record.endpoint {
+            self.engines.members[endpoint].in_flight -= 1;
+        }
+        flight.record.endpoint = None;
+        if self.goes_on(plan) {
+            self.reaches(plan);
+        } else {
+            self.fails_with(plan, 500);
+        }
+    }
+
+    /// The gateway turns to the next endpoint of the request's list; false if there is none.
+    fn goes_on(&mut self, plan: usize) -> bool {
+        let flight = &mut self.flights.flights[plan];
+        let has_next = flight.tries + 1 < flight.destinations.len();
+        if has_next {
+            flight.tries += 1;
+            flight.record.retries += 1;
+        }
+        has_next
+    }
+
+    fn send(&mut self, plan: usize, endpoint: usize) -> Sent {
+        let planned = &self.flights.workload.plans[plan];
+        let member = &mut self.engines.members[endpoint];
+        if member.condition.refuses {
+            return Sent::Refused(503);
+        }
+        if let Some(after) = member.condition.errors_after {
+            member.assigned += 1;
+            member.in_flight += 1;
+            self.flights.flights[plan].record.endpoint = Some(endpoint);
+            self.moments.push(self.now.plus(after), What::Fails(plan));
+            return Sent::Taken;
+        }
+        match member
+            .engine
+            .submit(job(planned, plan, &self.setup.fleet.engine))
+        {
+            Ok(id) => {
+                member.accepted(id, plan);
+                let flight = &mut self.flights.flights[plan];
+                flight.record.endpoint = Some(endpoint);
+                flight.job = Some(id);
+                self.engines.wake(endpoint);
+                Sent::Taken
+            }
+            // The request is wrong, not the endpoint.
+            Err(Refusal::Oversized { .. }) => Sent::Refused(400),
+            Err(Refusal::QueueFull { .. }) => Sent::Refused(503),
+        }
+    }
+
+    fn fails_with(&mut self, plan: usize, status: u16) {
+        self.answered_with(plan, status);
+        self.ends(plan, EndCause::EngineError, Ending::Failed);
     }
 
     /// The client leaves, wherever its request is.
@@ -203,6 +247,7 @@ impl World<'_> {
                 let destinations = pick.destinations.iter().filter_map(place).collect();
                 let flight = &mut self.flights.flights[plan];
                 flight.destinations = destinations;
+                flight.life = pick.destinations.first().map(|first| first.endpoint);
                 flight.record.picked = Some(self.now);
                 self.watch.picked(self.now, plan, &flight.destinations);
                 let network = self.setup.network_ms.duration();
@@ -221,9 +266,17 @@ impl World<'_> {
     }
 
     fn answered_with(&mut self, plan: usize, status: u16) {
-        if self.setup.observation != Observation::EndOnly {
-            self.observed(plan, Seen::Headers { status });
+        if self.setup.observation == Observation::EndOnly {
+            return;
         }
+        let flight = &mut self.flights.flights[plan];
+        if flight.tries > 0 {
+            let (endpoint, life) = flight.destinations[flight.tries];
+            flight.life = Some(life);
+            let address = self.engines.members[endpoint].spec.address;
+            self.observed(plan, Seen::Served(address));
+        }
+        self.observed(plan, Seen::Headers { status });
     }
 
     fn observed(&mut self, plan: usize, observation: Seen) {
@@ -276,6 +329,14 @@ impl World<'_> {
             }
         }
     }
+}
+
+/// What an endpoint did with a request.
+enum Sent {
+    /// An answer will come.
+    Taken,
+    /// It did not take it, with this status.
+    Refused(u16),
 }
 
 /// The request as its engine sees it.

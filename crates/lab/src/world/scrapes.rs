@@ -48,7 +48,12 @@ impl World<'_> {
     }
 
     fn scrape(&mut self, picker: usize, endpoint: usize) {
-        let Some(id) = self.pickers.members[picker].ids[endpoint] else {
+        let reader = &self.pickers.members[picker];
+        // A picker reads an endpoint again only after it has the report before.
+        if reader.reports[endpoint].is_some() {
+            return;
+        }
+        let Some(id) = reader.ids[endpoint] else {
             return;
         };
         let member = &self.engines.members[endpoint];

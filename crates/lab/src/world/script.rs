@@ -52,11 +52,14 @@ impl World<'_> {
                 endpoint, after_ms, ..
             } => members[endpoint].condition.errors_after = Some(after_ms.duration()),
             Fault::Refuses { endpoint, .. } => members[endpoint].condition.refuses = true,
-            Fault::Stalls { endpoint, .. } => members[endpoint].condition.stalls = true,
+            Fault::Stalls { endpoint, .. } => {
+                members[endpoint].condition.stalls_since = Some(self.now)
+            }
             Fault::Unreadable { endpoint, .. } => members[endpoint].condition.unreadable = true,
             Fault::Restarts { endpoint, .. } => {
                 let flights = &self.flights.flights;
                 let lost = members[endpoint].restart(|plan| flights[plan].is_open);
+                self.pickers.cache_cleared(self.now, endpoint);
                 for plan in lost {
                     self.cut(plan);
                 }

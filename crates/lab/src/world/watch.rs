@@ -1,13 +1,16 @@
 //! What is measured and checked while the world runs.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use pointsman_domain::endpoint::EndpointId;
 use pointsman_domain::event::Picked;
 use pointsman_domain::time::Timestamp;
+use pointsman_domain::units::Unit;
 
 use super::World;
-use crate::outcome::{Ending, EndpointOutcome, Outcome, Spread, Violation};
+use super::moments::What;
+use crate::outcome::{Ending, EndpointOutcome, Outcome, Seen, Spread, Violation};
 use crate::prompt;
 
 /// What has been seen so far.
@@ -19,6 +22,11 @@ pub(super) struct Watch {
     pub(super) reasons: Option<Picked>,
     /// Moments so far.
     pub(super) moments: u64,
+    next_check: u64,
+    /// What pools have told of responses.
+    pub(super) seen: Seen,
+    /// Whether the spread of load is measured.
+    pub(super) measures_spread: bool,
     /// Depends on every pick and every end, and on their order and times.
     digest: u64,
     spread: Spread,
@@ -54,8 +62,18 @@ impl Watch {
 }
 
 impl World<'_> {
+    /// A millisecond is over.
+    pub(super) fn tick(&mut self) {
+        self.measure_spread();
+        let next = self.now.plus(Duration::from_millis(1));
+        let until = self.setup.spread_until_ms.unwrap_or_default();
+        if next < until.moment() {
+            self.moments.push(next, What::Tick);
+        }
+    }
+
     /// Differences between the busiest and the least busy endpoint, and picks that pile up.
-    pub(super) fn measure_spread(&mut self) {
+    fn measure_spread(&mut self) {
         let present = self.engines.members.iter().filter(|member| member.present);
         let loads = present.map(|member| member.in_flight);
         let (least, most) = loads.fold((u32::MAX, 0), |(least, most), load| {
@@ -72,7 +90,7 @@ impl World<'_> {
     }
 
     /// What must hold after every moment.
-    pub(super) fn check(&self) -> Result<(), Violation> {
+    pub(super) fn check(&mut self) -> Result<(), Violation> {
         for (picker, member) in self.pickers.members.iter().enumerate() {
             let sizes = member.pool.sizes();
             let known = sizes.in_flight + sizes.held;
@@ -92,10 +110,16 @@ impl World<'_> {
                 return Err(self.violation(format!("picker {picker}'s deadline is not scheduled")));
             }
         }
-        if self.watch.moments.is_multiple_of(CHECK_ALL_EVERY) {
-            self.check_loads()?;
+        if self.moments.has_progress() || self.flights.are_done() {
+            if self.watch.moments >= self.watch.next_check {
+                self.check_loads()?;
+                let requests = self.flights.flights.len() as u64;
+                self.watch.next_check = self.watch.moments + requests.max(CHECK_ALL_EVERY_MIN);
+            }
+            return Ok(());
         }
-        Ok(())
+        let left = self.flights.flights.len() - self.flights.ended;
+        Err(self.violation(format!("{left} requests wait for nothing")))
     }
 
     /// What must hold when nothing is left to happen.
@@ -112,24 +136,20 @@ impl World<'_> {
                 )));
             }
         }
-        if !self.flights.are_done() && self.now < self.setup.end_ms.moment() {
-            let left = self.flights.flights.len() - self.flights.ended;
-            return Err(self.violation(format!("{left} requests wait for nothing")));
-        }
         Ok(())
     }
 
     /// Each ledger against the requests themselves, and each engine against its limits.
     pub(super) fn check_loads(&self) -> Result<(), Violation> {
-        // What is on its way is reserved already and not there yet.
-        if self.setup.network_ms.duration().is_zero() {
-            for picker in 0..self.pickers.members.len() {
-                self.check_ledger(picker)?;
-            }
+        for picker in 0..self.pickers.members.len() {
+            self.check_ledger(picker)?;
         }
         for (endpoint, member) in self.engines.members.iter().enumerate() {
             let stats = member.engine.stats();
             let slots = member.config.slots.get() as usize;
+            if stats.kv_usage == Unit::ONE && stats.running == 0 {
+                return Err(self.violation(format!("engine {endpoint} holds memory for nobody")));
+            }
             if stats.running > slots {
                 return Err(self.violation(format!(
                     "engine {endpoint} runs {} requests in {slots} slots",
@@ -174,7 +194,7 @@ impl World<'_> {
         let endpoints = self.engines.members.iter().map(|member| EndpointOutcome {
             group: member.group,
             assigned: member.assigned,
-            totals: member.engine.stats().totals,
+            totals: member.totals(),
         });
         let flights = self.flights.flights.into_iter();
         Outcome {
@@ -183,6 +203,7 @@ impl World<'_> {
             workload: self.flights.workload,
             end: self.now,
             spread: self.watch.spread,
+            seen: self.watch.seen,
             digest: self.watch.digest,
             moments: self.watch.moments,
             reasons: self.watch.reasons,
@@ -190,5 +211,5 @@ impl World<'_> {
     }
 }
 
-/// Looking at everything costs as much as some hundred moments.
-const CHECK_ALL_EVERY: u64 = 1024;
+/// Looking at everything costs as much as some hundred moments, and more with more requests.
+const CHECK_ALL_EVERY_MIN: u64 = 1024;

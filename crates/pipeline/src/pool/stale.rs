@@ -33,8 +33,10 @@ impl Medians {
             self.counts.extend(fresh().map(value));
             median(&mut self.counts, u32::cmp)
         };
-        let waiting = of_requests(|candidate| candidate.load.waiting);
-        let running = of_requests(|candidate| candidate.load.running);
+        let requests = of_requests(Candidate::reported_requests);
+        let waiting = of_requests(|candidate| candidate.load.waiting).min(requests);
+        // So that the two make the median of the sums, which is not the sum of the medians.
+        let running = requests - waiting;
         let foreign_requests = of_requests(|candidate| candidate.foreign_requests);
         let own_at_report = of_requests(|candidate| candidate.own_at_report);
         self.shares.clear();

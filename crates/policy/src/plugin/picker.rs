@@ -154,7 +154,8 @@ pub(crate) static LOAD_ROWS: &[LoadRow] = &[
     LoadRow {
         name: "scaled",
         formula: "max(0, report + N * (own - own'))",
-        about: "What we did since the report counts once for each picker of the pool.",
+        about: "What we did since the report counts once for each picker of the pool. The picker does \
+                not yet learn of others: N is 1.",
     },
 ];
 

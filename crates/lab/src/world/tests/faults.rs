@@ -50,6 +50,8 @@ fn an_engine_that_restarts_cuts_what_was_in_it_and_serves_again() {
         .iter()
         .any(|record| record.endpoint == Some(0) && record.arrived > Some(at(3100.0).moment()));
     assert!(served_again);
+    let counted: u64 = outcome.endpoints.iter().map(|e| e.totals.finished).sum();
+    assert_eq!(counted as usize + lost, outcome.records.len());
 }
 
 #[test]
@@ -84,6 +86,55 @@ fn an_engine_that_stands_still_goes_on_with_what_it_had() {
         .iter()
         .filter_map(|r| Some(r.ended?.since(r.arrived?)));
     assert!(waits.max().unwrap().as_millis() > 1000);
+}
+
+#[test]
+fn a_stall_lengthens_the_step_that_it_falls_into() {
+    let ended = |faults: &[Fault]| {
+        let outcome = run(faults, |setup| {
+            setup.fleet.groups[0].endpoints = 1.try_into().unwrap()
+        });
+        outcome
+            .records
+            .iter()
+            .filter_map(|record| record.ended)
+            .max()
+            .unwrap()
+    };
+    // Shorter than a step, within one of the last request.
+    let undisturbed = ended(&[]);
+    let within = undisturbed.as_nanos() as f64 / 1e6 - 0.75;
+    let stalls = Fault::Stalls {
+        endpoint: 0,
+        from_ms: at(within),
+        to_ms: at(within + 0.5),
+    };
+    let pause = ended(&[stalls]).since(undisturbed);
+    assert_eq!(pause.as_micros(), 500);
+}
+
+#[test]
+fn the_gateway_goes_on_to_the_next_endpoint_of_the_list() {
+    let sick = |endpoint| Fault::Errors {
+        endpoint,
+        from_ms: at(0.0),
+        to_ms: at(20_000.0),
+        after_ms: at(1.0),
+    };
+    let refuses = Fault::Refuses {
+        endpoint: 1,
+        from_ms: at(0.0),
+        to_ms: at(20_000.0),
+    };
+    let outcome = run(&[sick(0), refuses], |setup| {
+        setup.pickers.destinations = Some(3.try_into().unwrap());
+        setup.pickers.scrape_ms = at(400.0);
+    });
+    assert_eq!(count(&outcome, Ending::Complete), outcome.records.len());
+    let retries = outcome.records.iter().map(|record| record.retries);
+    assert!(retries.sum::<u32>() > 2);
+    let served = |record: &crate::outcome::Record| matches!(record.endpoint, Some(2 | 3));
+    assert!(outcome.records.iter().all(served));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use crate::builtin;
 use crate::outcome::Outcome;
 use crate::policy::{self, Policy};
-use crate::scenario::units::Percent;
+use crate::scenario::units::{Millis, Percent};
 use crate::scenario::{Observation, Setup};
 use crate::world::World;
 
@@ -35,28 +35,40 @@ fn policies_under_one_seed_meet_the_same_requests() {
 }
 
 #[test]
-fn every_observation_mode_ends_every_request() {
+fn the_observation_mode_decides_what_the_pool_sees_of_responses() {
     let mut setup = setup("s01", "traces");
-    for observation in [
-        Observation::Full,
-        Observation::Sampled {
-            percent: Percent::try_from(5.0).unwrap(),
-        },
-        Observation::HeadersOnly,
-        Observation::EndOnly,
-    ] {
+    let mut seen = |observation| {
         setup.observation = observation;
         let outcome = run(&setup, "default", 1);
         let ended = outcome
             .records
             .iter()
             .filter(|record| record.ended.is_some());
-        assert_eq!(
-            ended.count(),
-            outcome.workload.plans.len(),
-            "{observation:?}"
-        );
-    }
+        assert_eq!(ended.count(), 160, "{observation:?}");
+        assert_eq!(outcome.seen.first_outputs, outcome.seen.usages);
+        outcome.seen.usages
+    };
+    let percent = Percent::try_from(20.0).unwrap();
+    assert_eq!(seen(Observation::Full), 160);
+    let sampled = seen(Observation::Sampled { percent });
+    assert!((16..=48).contains(&sampled), "{sampled}");
+    assert_eq!(seen(Observation::HeadersOnly), 0);
+    assert_eq!(seen(Observation::EndOnly), 0);
+}
+
+#[test]
+fn a_report_that_takes_longer_than_the_interval_is_waited_for() {
+    let mut setup = setup("s04", "every-10-ms");
+    let mut slow = |delay_ms: f64| {
+        setup.pickers.scrape_delay_ms = Millis::new(delay_ms);
+        let outcome = run(&setup, "least-reported", 1);
+        outcome
+            .records
+            .iter()
+            .filter_map(|r| Some(r.first_token?.since(r.arrived?)))
+            .max()
+    };
+    assert!(slow(200.0) > slow(10.0));
 }
 
 #[test]
