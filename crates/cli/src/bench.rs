@@ -21,6 +21,7 @@ mod subject;
 mod tally;
 
 use core::time::Duration;
+use std::fs;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
@@ -40,9 +41,9 @@ use load::Volume;
 use pods::Pods;
 use progress::Display;
 use prompt::PromptSet;
-use report::Report;
+use report::{Measured, Report};
 use script::Script;
-use subject::{Running, Site};
+use subject::{NamedProcess, Running, Site};
 
 /// The runtime for the command: the floor has its own, which is part of what is measured.
 pub(crate) fn runtime(arguments: &Arguments) -> Result<Runtime> {
@@ -66,27 +67,40 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         .prefix("pointsman-bench-")
         .tempdir()
         .context("cannot make a folder for configurations and logs")?;
+    let mut report = Report::new(&comparison);
     let compared = tokio::select! {
-        compared = compare(&comparison, &folder) => compared,
+        compared = compare(&comparison, &folder, &mut report) => {
+            compared.with_context(|| failure(&mut folder))
+        }
         interrupted = signals::interrupted() => {
-            interrupted?;
-            bail!("interrupted");
+            interrupted.and_then(|()| bail!("interrupted"))
         }
     };
-    let report = compared.with_context(|| {
-        folder.disable_cleanup(true);
-        let path = folder.path().display();
-        format!("the comparison failed; configurations and logs are in {path}")
-    })?;
-    let text = if comparison.json {
-        report.json()?
-    } else {
-        report.text()
-    };
-    writeln!(io::stdout(), "{}", text.trim_end()).context("cannot write to stdout")?;
+    // What was measured before a failure took its time too.
+    if report.has_cells() {
+        let text = if comparison.json {
+            report.json()?
+        } else {
+            report.text()
+        };
+        writeln!(io::stdout(), "{}", text.trim_end()).context("cannot write to stdout")?;
+    }
+    compared?;
     match report.problem() {
         Some(problem) => bail!(problem),
         None => Ok(()),
+    }
+}
+
+/// Keeps the folder if there is something in it, and says so.
+fn failure(folder: &mut TempDir) -> String {
+    let is_used = fs::read_dir(folder.path()).is_ok_and(|mut files| files.next().is_some());
+    folder.disable_cleanup(is_used);
+    if is_used {
+        let path = folder.path().display();
+        format!("the comparison failed; configurations and logs are in {path}")
+    } else {
+        "the comparison failed".to_owned()
     }
 }
 
@@ -103,9 +117,9 @@ async fn serve_floor(floor: FloorArguments) -> Result<()> {
     }
 }
 
-async fn compare(comparison: &Comparison, folder: &TempDir) -> Result<Report> {
-    let mut report = Report::new(comparison);
-    let pods = Pods::start(comparison.pods).await?;
+/// Measures all cells. Each is in the report as soon as it is over.
+async fn compare(comparison: &Comparison, folder: &TempDir, report: &mut Report) -> Result<()> {
+    let pods = Pods::start(comparison.pods().unwrap_or(0)).await?;
     let cells = cells(comparison);
     let measurements = cells.len() * comparison.subjects().len() * usize::from(comparison.rounds);
     let mut display = Display::start(u64::try_from(measurements)?, comparison.requests);
@@ -125,8 +139,8 @@ async fn compare(comparison: &Comparison, folder: &TempDir) -> Result<Report> {
         let measured = measure_cell(comparison, cell, &site, &mut display).await?;
         report.add(cell, comparison.shared, measured);
     }
-    display.finish();
-    Ok(report)
+    report.complete();
+    Ok(())
 }
 
 /// All rounds of all pickers in one cell.
@@ -135,7 +149,7 @@ async fn measure_cell(
     cell: &Cell,
     site: &Site<'_>,
     display: &mut Display,
-) -> Result<Vec<(String, Vec<Measurement>)>> {
+) -> Result<Vec<Measured>> {
     let prompts = PromptSet {
         bytes: cell.prompt_bytes,
         count: comparison.prompts,
@@ -158,14 +172,32 @@ async fn measure_cell(
                 requests: comparison.requests,
                 duration_max: Duration::from_secs(comparison.duration),
                 first_number: comparison.warm_up + comparison.requests * u64::from(round),
+                streams_max: OPEN_STREAMS_MAX,
                 seed: comparison.seed.wrapping_add(u64::from(round)),
             };
-            measurements.push(measure(running, &script, &volume, display).await?);
+            let measurement = measure(running, &script, &volume, display).await?;
+            if measurement.is_of_another_process() {
+                bail!(another_process(running));
+            }
+            measurements.push(measurement);
             display.end_turn();
         }
     }
-    let named = |(running, measurements): (Running, _)| (running.name, measurements);
-    Ok(pickers.into_iter().map(named).collect())
+    let measured = |(running, rounds): (Running, _)| Measured {
+        name: running.name,
+        process: running.named,
+        rounds,
+    };
+    Ok(pickers.into_iter().map(measured).collect())
+}
+
+fn another_process(running: &Running) -> String {
+    let name = &running.name;
+    let mut text = format!("{name} answered, but its process used no CPU time");
+    if let Some(NamedProcess { pid, program }) = &running.named {
+        text.push_str(&format!(": {pid} ({program}) is not the one that answers"));
+    }
+    text
 }
 
 async fn warm_up(comparison: &Comparison, running: &Running, script: &Arc<Script>) -> Result<()> {
@@ -176,6 +208,7 @@ async fn warm_up(comparison: &Comparison, running: &Running, script: &Arc<Script
         requests: comparison.warm_up,
         duration_max: Duration::from_secs(comparison.duration),
         first_number: 0,
+        streams_max: OPEN_STREAMS_MAX,
         seed: comparison.seed,
     };
     // What fails here fails when it is measured too.
@@ -211,3 +244,6 @@ async fn measure(
 
 /// Few enough for every picker, and enough to open all its connections.
 const WARM_UP_STREAMS: u32 = 8;
+
+/// More than a picker that keeps up has, and few enough for the memory of this program.
+const OPEN_STREAMS_MAX: usize = 10_000;

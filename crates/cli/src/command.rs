@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and how an answer or a failure is shown.
 //!
-//! Exit codes: 0 when the command did its work, 1 when it failed, 2 when it was called wrongly.
+//! Exit codes: 0 when the command did its work or nobody reads its output any more, 1 when
+//! it failed, 2 when it was called wrongly.
 
 use core::fmt::Write as _;
 use core::net::SocketAddr;
@@ -20,6 +21,8 @@ pub fn main() -> ExitCode {
     let line = CommandLine::parse();
     match run(line) {
         Ok(()) => ExitCode::SUCCESS,
+        // `head` has seen enough.
+        Err(error) if is_reader_gone(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "{}", describe(&error));
             ExitCode::from(exit_code(&error))
@@ -135,6 +138,13 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<clap::Error>() { 2 } else { 1 }
 }
 
+/// Whether whoever reads our output has left. Errors of sockets stand deeper in their libraries' own.
+fn is_reader_gone(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// The error and its causes, the outermost first.
 fn describe(error: &anyhow::Error) -> String {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
@@ -196,6 +206,13 @@ mod tests {
         assert_eq!(exit_code(&usage), 2);
         assert_eq!(describe(&usage), "error: no such name");
         assert_eq!(exit_code(&anyhow::anyhow!("it failed")), 1);
+    }
+
+    #[test]
+    fn a_reader_that_has_left_is_no_failure_to_speak_of() {
+        let failed = |kind| anyhow::Error::from(io::Error::from(kind)).context("cannot write");
+        assert!(is_reader_gone(&failed(io::ErrorKind::BrokenPipe)));
+        assert!(!is_reader_gone(&failed(io::ErrorKind::StorageFull)));
     }
 
     #[test]

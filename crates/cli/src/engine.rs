@@ -84,12 +84,13 @@ pub struct Arguments {
     /// Which part of a request the engine does.
     #[arg(long, value_enum, default_value_t = RoleName::Both)]
     pub role: RoleName,
-    /// With `--role decode`: milliseconds that each prompt is on its way besides its tokens.
-    #[arg(long, value_name = "MILLISECONDS", default_value = "5", value_parser = milliseconds)]
-    pub transfer_ms: f64,
-    /// With `--role decode`: prompt tokens that one transfer brings per second.
-    #[arg(long, value_name = "TOKENS", default_value = "100000")]
-    pub transfer_tokens_per_second: NonZeroU32,
+    /// With `--role decode`: milliseconds that each prompt is on its way besides its tokens
+    /// [default: 5].
+    #[arg(long, value_name = "MILLISECONDS", value_parser = milliseconds)]
+    pub transfer_ms: Option<f64>,
+    /// With `--role decode`: prompt tokens that one transfer brings per second [default: 100000].
+    #[arg(long, value_name = "TOKENS")]
+    pub transfer_tokens_per_second: Option<NonZeroU32>,
     /// How many times as fast as the flags above say this engine computes, loads adapters and
     /// receives prompts. It makes one engine differ from the others of a pool.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]

@@ -9,12 +9,11 @@ mod explain;
 mod jobs;
 mod judge;
 mod list;
-mod progress;
+mod measure_table;
 mod replay;
 mod report;
 mod run;
 mod selection;
-mod table;
 
 use std::io;
 
@@ -23,6 +22,7 @@ use clap::{Args, Subcommand};
 
 /// Run the picker in a simulator: no sockets, no clock, the same again from the same seed.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -53,6 +53,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Command::Replay(arguments) => replay::run(arguments, &mut output),
     }
 }
+
+const EXAMPLES: &str = "Examples:
+  pointsman lab list                       the built-in scenarios and policies
+  pointsman lab run s01                    compare policies in one scenario
+  pointsman lab explain s01 --request 17   why one request went where it went
+  pointsman lab replay --verify run.jsonl  does the pool answer a recording the same again";
 
 #[cfg(test)]
 mod tests;

@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::FalseyValueParser;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::envoy_binary;
 use crate::harness::envoy::EnvoyOptions;
 use crate::harness::picker::PickerOptions;
 use crate::harness::stack::{Stack, StackOptions};
 use crate::load::{self, LoadOptions, Progress};
+use crate::signals;
 use crate::workload::{Workload, plan};
 use progress::Display;
 use reasons::Pick;
@@ -61,7 +61,7 @@ pub async fn run(arguments: Arguments) -> Result<()> {
     let demo = Demo::new(&arguments, &folder.path)?;
     let compared = tokio::select! {
         compared = demo.compare() => compared,
-        interrupted = interrupted() => {
+        interrupted = signals::interrupted() => {
             interrupted?;
             bail!("interrupted");
         }
@@ -73,7 +73,7 @@ pub async fn run(arguments: Arguments) -> Result<()> {
     }
     writeln!(io::stdout(), "{text}{}", report.json()).context("cannot write to stdout")?;
     if arguments.keep {
-        interrupted().await?;
+        signals::interrupted().await?;
     }
     stack.stop().await?;
     match report.broken_promise() {
@@ -258,19 +258,6 @@ fn engine_arguments(time_scale: f64) -> Vec<String> {
     .into_iter()
     .flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()])
     .collect()
-}
-
-/// Waits for ctrl-c, SIGTERM or the end of the terminal. Without us the children would live on.
-async fn interrupted() -> Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
-    Ok(())
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -216,11 +216,6 @@ impl Speed {
         (factor.is_finite() && factor > 0.0).then_some(Self(factor))
     }
 
-    /// The factor.
-    pub const fn factor(self) -> f64 {
-        self.0
-    }
-
     /// What `duration` becomes at this speed, to the nanosecond.
     pub(crate) fn of(self, duration: Duration) -> Duration {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);

@@ -140,6 +140,7 @@ impl Engine {
         EngineStats {
             running,
             waiting: self.queue.len(),
+            deferred: self.queue.deferred(),
             kv_usage: Unit::ratio(held_blocks as f64, f64::from(self.config.blocks.get())),
             totals: self.totals,
         }

@@ -43,6 +43,11 @@ impl Queue {
         self.announced.len() + self.in_transfer.len() + self.line.len()
     }
 
+    /// Those that are passed over, and those that are not in line yet.
+    pub(crate) fn deferred(&self) -> usize {
+        self.announced.len() + self.in_transfer.len() + self.passed
+    }
+
     /// Puts a new request at the end, or begins the transfer of its prompt when the time is told.
     pub(crate) fn submit(&mut self, request: Request) {
         match self.transfer {

@@ -13,6 +13,10 @@ pub struct EngineStats {
     pub running: usize,
     /// Requests that wait for a slot, or for their prompt to arrive.
     pub waiting: usize,
+    /// Those of them that wait for something else than room in the batch: the plan of the step
+    /// passed them over for want of a place for their adapter, or their prompt was not there when
+    /// it was made.
+    pub deferred: usize,
     /// The share of blocks that running requests hold; a cached block that nobody holds is free.
     pub kv_usage: Unit,
     /// Totals since the start.

@@ -85,8 +85,8 @@ impl Replay {
         }
     }
 
-    /// Takes the next line, with the mark of its end. A last line without one that makes no sense is
-    /// what a picker that was killed left behind; it is not counted.
+    /// Takes the next line, with the mark of its end. The beginning of a line without one is what a
+    /// picker that was killed left behind; it is not counted.
     pub fn line(&mut self, text: &[u8]) -> Result<(), Stop> {
         let line = match self.reader.read(text) {
             Ok(line) => line,
@@ -169,8 +169,8 @@ impl Replay {
 
 /// Whether the text is the beginning of a line whose writer did not live to its end.
 fn is_cut(text: &[u8], error: &ReadError) -> bool {
-    let is_malformed = matches!(error.fault, Fault::Malformed { .. });
-    is_malformed && error.line > 1 && !text.ends_with(b"\n")
+    let is_unfinished = matches!(error.fault, Fault::Unfinished { .. });
+    is_unfinished && error.line > 1 && !text.ends_with(b"\n")
 }
 
 /// Takes a step of which the recording tells no panic.

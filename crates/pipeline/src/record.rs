@@ -84,7 +84,8 @@ pub enum Step {
     /// It took an input. [`Input::Configure`] is no part of a recording, see
     /// [`Configure`](Self::Configure).
     Input(Input),
-    /// It took the configuration that this text makes.
+    /// It took the configuration that this text makes. Whoever gives a running pool another one
+    /// records this in the place of the input; a picker that reads its configuration once never does.
     Configure(Configuration),
     /// It panicked over an input. Only outputs that stand are recorded: no events.
     Panicked(Input),

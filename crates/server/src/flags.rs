@@ -91,7 +91,7 @@ pub struct Flags {
     pub record: Option<PathBuf>,
 
     /// Largest recording; it ends there, and serving goes on.
-    #[arg(long, default_value = "1Gi", value_parser = bytes_value())]
+    #[arg(long, default_value = "1Gi", value_parser = bytes_value(), requires = "record")]
     pub record_bytes_max: u64,
 
     /// Log verbosity of today's pickers: 0 is quiet, above 3 shows debug messages.

@@ -10,6 +10,7 @@ use pointsman_feeds::scrape::ScrapeSettings;
 use pointsman_pipeline::pool::Input;
 use pointsman_pipeline::record::{Configuration, FORMAT, Header};
 use pointsman_policy::config::Compiled;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
@@ -21,7 +22,7 @@ use crate::flags::Flags;
 use crate::health::Readiness;
 use crate::held::HeldBytes;
 use crate::metrics::Metrics;
-use crate::pool::PoolDoor;
+use crate::pool::{Lives, PoolDoor};
 use crate::record::Recorder;
 use crate::recording::{self, Limits, Recording, Tape};
 use crate::rollout::Rollout;
@@ -46,9 +47,18 @@ pub(crate) struct Picker {
     recording: Option<Recording>,
 }
 
+/// What a picker is opened with.
+pub(crate) struct Opening {
+    flags: Flags,
+    compiled: Compiled,
+    recorder: Arc<Recorder>,
+    lives: mpsc::UnboundedReceiver<Lives>,
+    eds: Arc<EdsTable>,
+}
+
 impl Picker {
-    /// Opens all ports, reads the endpoints, and is ready.
-    pub(crate) async fn start(flags: Flags, configured: Configured) -> Result<Self> {
+    /// A picker that does nothing yet but record, and what to [`open`](Self::open) it with.
+    pub(crate) fn new(flags: Flags, configured: Configured) -> Result<(Self, Opening)> {
         let Configured { given, compiled } = configured;
         let seed = seed();
         let recorder = Arc::new(Recorder::new(Metrics::new().context("register metrics")?));
@@ -57,9 +67,7 @@ impl Picker {
             Some(path) => {
                 let header = header(seed, given);
                 let limits = Limits::of_bytes(flags.record_bytes_max);
-                let file = recording::create(path)?;
-                let (tape, recording) = recording::start(file, header, limits, gauges)?;
-                info!(path = %path.display(), "recording all that happens to the pool");
+                let (tape, recording) = recording::start_file(path, header, limits, gauges)?;
                 (tape, Some(recording))
             }
             None => (Tape::off(), None),
@@ -71,9 +79,8 @@ impl Picker {
             Arc::clone(&recorder),
             tape,
         );
-        let eds = Arc::new(EdsTable::new(seed));
         let picker = Self {
-            door: Arc::clone(&door),
+            door,
             readiness: Readiness::new(),
             streams: TaskTracker::new(),
             background: Tasks::default(),
@@ -84,24 +91,39 @@ impl Picker {
             drain_timeout: flags.drain_timeout,
             recording,
         };
+        let opening = Opening {
+            eds: Arc::new(EdsTable::new(seed)),
+            flags,
+            compiled,
+            recorder,
+            lives,
+        };
+        Ok((picker, opening))
+    }
 
-        picker
-            .background
-            .spawn("expire", Arc::clone(&door).expire_in_time());
+    /// Opens all ports, reads the endpoints, and is ready.
+    pub(crate) async fn open(&self, opening: Opening) -> Result<()> {
+        let Opening {
+            flags,
+            compiled,
+            recorder,
+            lives,
+            eds,
+        } = opening;
+        let door = || Arc::clone(&self.door);
+        self.background.spawn("expire", door().expire_in_time());
         let scrape = scrape_settings(&flags, &compiled);
-        let loops = picker.background.clone();
-        let follow = scraping::follow(Arc::clone(&door), lives, scrape, loops);
-        picker.background.spawn("scraping", follow);
+        let loops = self.background.clone();
+        let follow = scraping::follow(door(), lives, scrape, loops);
+        self.background.spawn("scraping", follow);
 
-        picker
-            .serve(&flags, &compiled, Arc::clone(&eds), Arc::clone(&recorder))
+        self.serve(&flags, &compiled, Arc::clone(&eds), Arc::clone(&recorder))
             .await?;
-        picker
-            .discover(&compiled, Rollout::new(door, eds), recorder)
+        self.discover(&compiled, Rollout::new(door(), eds), recorder)
             .await?;
-        picker.readiness.set(true);
+        self.readiness.set(true);
         info!("ready");
-        Ok(picker)
+        Ok(())
     }
 
     /// Readiness down first, so that gateways look elsewhere; then no new connections; open streams
@@ -126,14 +148,30 @@ impl Picker {
         self.door.input(Input::ShutDown);
         // Lets the last answers go out.
         let _cut = tokio::time::timeout(NOTICE, self.gateways.finished()).await;
+        self.stop().await;
+        info!("stopped");
+    }
+
+    /// Ends at once, with the end of the recording written.
+    pub(crate) async fn stop(self) {
+        if let Some(recording) = self.halt().await {
+            recording.finished().await;
+        }
+    }
+
+    /// Ends at once, as if it had never been: the next start finds no recording in its way.
+    pub(crate) async fn discard(self) {
+        if let Some(recording) = self.halt().await {
+            recording.discarded().await;
+        }
+    }
+
+    async fn halt(self) -> Option<Recording> {
         self.background.stop().await;
         self.gateways.stop().await;
         self.servers.stop().await;
-        if let Some(recording) = self.recording {
-            self.door.end_recording();
-            recording.finished().await;
-        }
-        info!("stopped");
+        self.door.end_recording();
+        self.recording
     }
 
     async fn serve(
@@ -247,3 +285,6 @@ const SCRAPE_INTERVAL_MIN: Duration = Duration::from_millis(5);
 const SCRAPE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pages of real engines are hundreds of kilobytes.
 const SCRAPE_BYTES_MAX: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests;

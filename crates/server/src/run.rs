@@ -28,11 +28,23 @@ pub async fn run(flags: Flags, warnings: Vec<String>) -> Result<()> {
         }
     };
     tokio::pin!(told_to_end);
-    let picker = tokio::select! {
-        picker = Picker::start(flags, configured) => picker?,
-        // Nothing has been promised to anybody yet.
-        () = &mut told_to_end => return Ok(()),
+    let (picker, opening) = Picker::new(flags, configured)?;
+    let opened = tokio::select! {
+        opened = picker.open(opening) => Some(opened),
+        () = &mut told_to_end => None,
     };
+    match opened {
+        Some(Ok(())) => {}
+        Some(Err(error)) => {
+            picker.discard().await;
+            return Err(error);
+        }
+        // Nothing has been promised to anybody yet.
+        None => {
+            picker.stop().await;
+            return Ok(());
+        }
+    }
     told_to_end.await;
     info!("draining");
     picker.drain().await;

@@ -1,10 +1,15 @@
 //! `pointsman bench`: the load generator and its comparison, as a program of its own.
 
+use core::time::Duration;
+use std::process::{Output, Stdio};
+
+use pointsman_cli::harness::child::Child;
 use pointsman_cli::harness::picker::{Picker, PickerOptions};
-use pointsman_cli::harness::{binaries, endpoints};
+use pointsman_cli::harness::{binaries, endpoints, ports};
 use pointsman_e2e::case::Case;
 use pointsman_e2e::wait;
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
 use tokio::process::Command;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,8 +39,54 @@ async fn the_picker_is_measured_against_the_floor_without_an_error() {
         for figure in ["picks_per_s", "peak_mb"] {
             assert!(median[figure].as_f64().unwrap() > 0.0, "{picker:#}");
         }
-        assert!(median["cpu_s_per_10k"].is_number(), "{picker:#}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enough_requests_tell_what_they_cost() {
+    let _case = Case::begin().await.unwrap();
+    let arguments = [
+        "--against=floor",
+        "--prompt-bytes=16k",
+        "--events=500",
+        "--requests=5000",
+        "--rounds=1",
+        "--json",
+    ];
+    let (code, report) = bench(&arguments).await;
+    assert_eq!(code, Some(0), "{report:#}");
+    for picker in report["cells"][0]["pickers"].as_array().unwrap() {
+        let cost = picker["median"]["cpu_s_per_10k"].as_f64();
+        assert!(cost.is_some_and(|cost| cost > 0.0), "{picker:#}");
+        assert!(picker["ratio"]["cpu"].as_f64().unwrap() > 0.0, "{picker:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_process_of_something_else_is_refused() {
+    let case = Case::begin().await.unwrap();
+    let address = ports::free_address().unwrap();
+    let mut floor = std::process::Command::new(binaries::pointsman().unwrap());
+    floor.args(["bench", "floor", "--listen", &address.to_string()]);
+    let mut floor = Child::start("floor", floor, case.folder()).unwrap();
+    let connects = async || Ok(TcpStream::connect(address).await.map(drop)?);
+    floor
+        .ready(Duration::from_secs(10), connects)
+        .await
+        .unwrap();
+    // It waits for an input that never comes.
+    let mut idle = Command::new("cat")
+        .stdin(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let _input = idle.stdin.take();
+    let target = format!("--target=wrong={address}@{}", idle.id().unwrap());
+    let output = output(&[&target, "--prompt-bytes=1k", "--requests=1000"]).await;
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("(cat) is not the one that answers"), "{text}");
+    assert!(!text.contains("logs are in"), "nothing was started: {text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,15 +136,19 @@ async fn requests_that_fail_are_told_by_kind_and_make_the_command_fail() {
 
 /// Runs the command; its exit code, and what it printed.
 async fn bench(arguments: &[&str]) -> (Option<i32>, Value) {
-    let mut command = Command::new(binaries::pointsman().expect("the command is built"));
-    command.arg("bench").args(arguments).kill_on_drop(true);
-    let output = wait::answer("the end of the bench", command.output())
-        .await
-        .and_then(|output| Ok(output?))
-        .expect("the command runs");
+    let output = output(arguments).await;
     let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         let text = String::from_utf8_lossy(&output.stderr);
         panic!("no JSON: {error}\n{text}");
     });
     (output.status.code(), report)
+}
+
+async fn output(arguments: &[&str]) -> Output {
+    let mut command = Command::new(binaries::pointsman().expect("the command is built"));
+    command.arg("bench").args(arguments).kill_on_drop(true);
+    wait::answer("the end of the bench", command.output())
+        .await
+        .and_then(|output| Ok(output?))
+        .expect("the command runs")
 }

@@ -1,6 +1,7 @@
 //! A recorded run, replayed.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -63,6 +64,28 @@ async fn a_recording_is_never_overwritten() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("run.jsonl"), "{text}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_fails_leaves_no_recording_behind() {
+    let case = Case::begin().await.unwrap();
+    let path = case.folder().join("run.jsonl");
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().port().to_string();
+    let mut command = Command::new(binaries::pointsman_epp().unwrap());
+    command
+        .args(["--bind-address", "127.0.0.1", "--metrics-port", &taken])
+        .args(["--grpc-port", "0", "--grpc-health-port", "0", "--record"])
+        .arg(&path)
+        .kill_on_drop(true);
+    let output = wait::answer("the picker's end", command.output())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("for admin"), "{text}");
+    assert!(!path.exists(), "{text}");
 }
 
 /// Runs a setup that is recorded: chats that share beginnings, and one client that leaves.

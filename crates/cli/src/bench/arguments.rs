@@ -31,6 +31,7 @@ pub(super) enum Command {
 
 /// How the floor is served.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = FLOOR_EXAMPLES)]
 pub(super) struct FloorArguments {
     /// Where it listens.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9902")]
@@ -51,7 +52,7 @@ pub(super) struct Comparison {
     /// The picker: `pointsman-epp` or `floor`, which are started here, or [NAME=]HOST:PORT[@PID].
     #[arg(long, value_name = "PICKER", default_value = "pointsman-epp", value_parser = Subject::parse)]
     pub(super) target: Subject,
-    /// The process of a target that runs elsewhere, to measure its CPU and memory.
+    /// The process of a target that runs already on this machine, to measure its CPU and memory.
     #[arg(long)]
     pub(super) pid: Option<u32>,
     /// Measure this picker too, written as for --target, in rounds that take turns. Ratios are told
@@ -72,7 +73,7 @@ pub(super) struct Comparison {
           value_parser = rate)]
     pub(super) rate: Vec<f64>,
     /// Requests in each measurement.
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(super) requests: u64,
     /// Seconds after which a measurement starts no more requests.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -116,8 +117,9 @@ pub(super) struct Comparison {
     #[arg(long)]
     pub(super) tls: bool,
     /// Engines whose metrics the pickers that are started here read. They are served here.
-    #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000))]
-    pub(super) pods: usize,
+    /// [default: 8]
+    #[arg(long, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000))]
+    pub(super) pods: Option<usize>,
     /// Another seed gives other prompts and arrivals.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
@@ -138,6 +140,21 @@ impl Comparison {
         subjects
     }
 
+    /// How many pods are served: none if no picker is started here.
+    pub(super) fn pods(&self) -> Option<usize> {
+        let any_here = self.subjects().iter().any(|s| s.place.is_here());
+        any_here.then(|| self.pods.unwrap_or(PODS_DEFAULT))
+    }
+
+    /// The pickers that are spoken to over TLS.
+    pub(super) fn tls_to(&self) -> Vec<String> {
+        let subjects = self.subjects().into_iter();
+        subjects
+            .filter(|subject| self.tls && subject.place != Place::Floor)
+            .map(|subject| subject.name)
+            .collect()
+    }
+
     /// Refuses what cannot be measured, before anything starts.
     pub(super) fn check(&self) -> Result<(), clap::Error> {
         let conflict = |text: String| Err(clap::Error::raw(ErrorKind::ArgumentConflict, text));
@@ -156,6 +173,7 @@ impl Comparison {
                 );
             }
         }
+        self.check_reach(&subjects)?;
         if self.pid.is_some() && !matches!(self.target.place, Place::Elsewhere { .. }) {
             return conflict("--pid needs a --target HOST:PORT\n".to_owned());
         }
@@ -165,6 +183,26 @@ impl Comparison {
                 "all --prompts together have more than 1 GiB: take fewer or shorter ones\n"
                     .to_owned(),
             );
+        }
+        Ok(())
+    }
+
+    /// Refuses what would touch none of the pickers, or the wrong process.
+    fn check_reach(&self, subjects: &[Subject]) -> Result<(), clap::Error> {
+        let conflict = |text: String| Err(clap::Error::raw(ErrorKind::ArgumentConflict, text));
+        for Subject { name, place } in subjects {
+            if matches!(place, Place::Elsewhere { pid: Some(_), .. }) && !place.is_loopback() {
+                return conflict(format!(
+                    "the process id of `{name}` is of this machine, its address is not: only a \
+                     picker on localhost or a loopback address has one\n"
+                ));
+            }
+        }
+        if self.tls && self.tls_to().is_empty() {
+            return conflict("--tls needs a picker other than the floor\n".to_owned());
+        }
+        if self.pods.is_some() && self.pods().is_none() {
+            return conflict("--pods needs a picker that is started here\n".to_owned());
         }
         Ok(())
     }
@@ -190,6 +228,9 @@ fn rate(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number from 0.01 to 1000000".to_owned())
 }
 
+/// As many as a small pool has.
+const PODS_DEFAULT: usize = 8;
+
 /// The least that a chat around a few words takes.
 const PROMPT_BYTES_MIN: usize = 256;
 
@@ -210,6 +251,10 @@ const EXAMPLES: &str = "Examples:
 
 Every combination of the listed values is a cell of the table. Pickers that are started here are
 started afresh for each cell. The exit code is 1 if a request failed.";
+
+const FLOOR_EXAMPLES: &str = "Examples:
+  pointsman bench floor
+  pointsman bench floor --listen 0.0.0.0:9902 --destinations 10.0.0.5:8000,10.0.0.6:8000";
 
 #[cfg(test)]
 mod tests;

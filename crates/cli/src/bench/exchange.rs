@@ -203,7 +203,10 @@ impl<'a> Exchange<'a> {
                 self.request.headers()
             }
             Some(Response::RequestBody(answer)) => {
-                self.note_destination(answer.response.as_ref());
+                // In the other modes Envoy has let go of the headers by then.
+                if self.script.mode == BodyMode::Buffered {
+                    self.note_destination(answer.response.as_ref());
+                }
                 self.request.body(answer)
             }
             Some(Response::ResponseHeaders(_)) => self.begun_response()?.headers(),

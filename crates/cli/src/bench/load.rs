@@ -28,6 +28,9 @@ pub(super) struct Volume {
     pub(super) duration_max: Duration,
     /// The number of the first stream. Numbers choose prompts and are request ids.
     pub(super) first_number: u64,
+    /// Streams of an open loop that are under way at once. What is due beyond them waits, and its
+    /// wait counts.
+    pub(super) streams_max: usize,
     /// Where arrivals come from.
     pub(super) seed: u64,
 }
@@ -112,12 +115,7 @@ async fn open(
     mut report: impl FnMut(u64),
 ) -> Result<Tally> {
     let (sender, mut arrivals) = mpsc::channel(ARRIVALS_AHEAD_MAX);
-    let pacemaker = Pacemaker {
-        rng: Pcg64Mcg::seed_from_u64(volume.seed),
-        rate,
-        requests: volume.requests,
-        duration_max: volume.duration_max,
-    };
+    let pacemaker = Pacemaker::new(volume, rate);
     let pacemaker = tokio::task::spawn_blocking(move || pacemaker.beat(&sender));
     let mut clients = clients.iter().cycle();
     let mut number = volume.first_number;
@@ -127,7 +125,7 @@ async fn open(
     let mut ticks = interval(REPORT_INTERVAL);
     while more_come || !streams.is_empty() {
         tokio::select! {
-            due = arrivals.recv(), if more_come && streams.len() < STREAMS_MAX => {
+            due = arrivals.recv(), if more_come && streams.len() < volume.streams_max => {
                 let (Some(due), Some(client)) = (due, clients.next()) else {
                     more_come = false;
                     continue;
@@ -155,6 +153,15 @@ struct Pacemaker {
 }
 
 impl Pacemaker {
+    fn new(volume: &Volume, rate: f64) -> Self {
+        Self {
+            rng: Pcg64Mcg::seed_from_u64(volume.seed),
+            rate,
+            requests: volume.requests,
+            duration_max: volume.duration_max,
+        }
+    }
+
     /// Sends each moment at that moment. Where the reader falls behind, the moments stay those that
     /// were planned, and the wait counts.
     fn beat(mut self, arrivals: &mpsc::Sender<Instant>) {
@@ -180,10 +187,6 @@ impl Pacemaker {
 }
 
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Streams of an open loop that are under way at once. What is due beyond them waits, and its wait
-/// counts.
-const STREAMS_MAX: usize = 10_000;
 
 const ARRIVALS_AHEAD_MAX: usize = 1_000;
 

@@ -1,6 +1,7 @@
 //! Engines of which there is only a metrics page, so that pickers scrape as they do in earnest.
 
 use core::convert::Infallible;
+use core::time::Duration;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::harness::endpoints::Entry;
 
@@ -49,7 +51,7 @@ async fn serve(listener: TcpListener, page: Bytes) {
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            tokio::task::yield_now().await;
+            sleep(ACCEPT_PAUSE).await;
             continue;
         };
         while connections.try_join_next().is_some() {}
@@ -95,3 +97,6 @@ fn page(index: usize) -> String {
          vllm:cache_config_info{{block_size=\"16\",num_gpu_blocks=\"2048\",engine=\"0\"}} 1.0\n"
     )
 }
+
+/// The pause after a failure to accept, which is mostly a lack of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

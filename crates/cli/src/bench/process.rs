@@ -1,9 +1,7 @@
 //! What a process has used, as the kernel tells it.
 
 use core::time::Duration;
-use std::fs;
-
-use anyhow::{Context as _, Result};
+use std::{fs, io};
 
 /// What a process has used since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +12,42 @@ pub(super) struct Usage {
     pub(super) peak_bytes: u64,
 }
 
+/// Why it is not known what a process has used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unmeasured {
+    /// There is no such process, or only its exit status is left.
+    #[error("the process {0} has ended")]
+    Ended(u32),
+    /// The kernel did not tell.
+    #[error("cannot read {path}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+    /// The kernel told something else.
+    #[error("{0} has no figures of a process")]
+    Unknown(String),
+}
+
 /// What the process `pid` has used.
-pub(super) fn usage(pid: u32) -> Result<Usage> {
-    let read = |file: &str| {
-        let path = format!("/proc/{pid}/{file}");
-        fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
-    };
+pub(super) fn usage(pid: u32) -> Result<Usage, Unmeasured> {
+    let stat = read(pid, "stat")?;
+    if is_ended(&stat) {
+        return Err(Unmeasured::Ended(pid));
+    }
+    let unknown = |file| Unmeasured::Unknown(path(pid, file));
     Ok(Usage {
-        cpu: cpu(&read("stat")?).with_context(|| format!("no CPU time in /proc/{pid}/stat"))?,
-        peak_bytes: peak_bytes(&read("status")?)
-            .with_context(|| format!("no peak memory in /proc/{pid}/status"))?,
+        cpu: cpu(&stat).ok_or_else(|| unknown("stat"))?,
+        peak_bytes: peak_bytes(&read(pid, "status")?).ok_or_else(|| unknown("status"))?,
     })
+}
+
+/// The name of the program that runs as the process `pid`, as far as the kernel keeps it.
+pub(super) fn program(pid: u32) -> Result<String, Unmeasured> {
+    Ok(read(pid, "comm")?.trim_end().to_owned())
 }
 
 /// What this process has used, where the kernel tells it.
@@ -36,6 +59,32 @@ pub(super) fn own_usage() -> Option<Usage> {
 pub(super) fn load_average() -> Option<f64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next()?.parse().ok()
+}
+
+fn read(pid: u32, file: &str) -> Result<String, Unmeasured> {
+    let path = path(pid, file);
+    fs::read_to_string(&path).map_err(|source| {
+        // A process that ends while its file is open is told in the second way.
+        let is_gone = source.kind() == io::ErrorKind::NotFound
+            || source.raw_os_error() == Some(NO_SUCH_PROCESS);
+        if is_gone {
+            Unmeasured::Ended(pid)
+        } else {
+            Unmeasured::Unreadable { path, source }
+        }
+    })
+}
+
+fn path(pid: u32, file: &str) -> String {
+    format!("/proc/{pid}/{file}")
+}
+
+/// Whether the process has ended and only waits for somebody to take its exit status.
+fn is_ended(stat: &str) -> bool {
+    let state = stat
+        .rsplit_once(')')
+        .and_then(|(_, fields)| fields.split_whitespace().next());
+    matches!(state, Some("Z" | "X"))
 }
 
 /// The fields `utime` and `stime` of `proc_pid_stat(5)`. The name of the process stands before them
@@ -61,8 +110,19 @@ const FIELDS_BETWEEN_NAME_AND_UTIME: usize = 11;
 /// The kernel tells times of processes in hundredths of a second on every machine that we run on.
 const TICK_MS: u64 = 10;
 
+/// Less than this is told too coarsely to make a figure of it: 50 ticks are 2 %.
+pub(super) const CPU_MIN: Duration = Duration::from_millis(50 * TICK_MS);
+
+/// `ESRCH`.
+const NO_SUCH_PROCESS: i32 = nix::errno::Errno::ESRCH as i32;
+
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
+    use nix::sys::wait::{Id, WaitPidFlag, waitid};
+    use nix::unistd::Pid;
+
     use super::*;
 
     #[test]
@@ -80,9 +140,31 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_there_is_named() {
-        let text = format!("{:#}", usage(u32::MAX).unwrap_err());
-        assert!(text.contains("/proc/4294967295/stat"), "{text}");
+    fn only_a_process_that_is_not_there_has_ended() {
+        let text = usage(u32::MAX).unwrap_err().to_string();
+        assert_eq!(text, "the process 4294967295 has ended");
+        let text = read(std::process::id(), "task").unwrap_err().to_string();
+        assert!(text.starts_with("cannot read /proc/"), "{text}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_nobody_has_waited_for_has_ended() {
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Its answer shows that the new program runs, and not its parent's copy any more.
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        assert_eq!(program(child.id()).unwrap(), "cat");
+        drop(child.stdin.take());
+        let id = Id::Pid(Pid::from_raw(child.id().try_into().unwrap()));
+        waitid(id, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+        let error = usage(child.id()).unwrap_err();
+        assert!(matches!(error, Unmeasured::Ended(_)), "{error}");
+        child.wait().unwrap();
     }
 
     #[cfg(target_os = "linux")]
@@ -90,6 +172,6 @@ mod tests {
     fn this_process_has_used_something() {
         let usage = own_usage().unwrap();
         assert!(usage.peak_bytes > 100_000, "{usage:?}");
-        assert!(load_average().unwrap() >= 0.0);
+        assert!(load_average().is_some());
     }
 }

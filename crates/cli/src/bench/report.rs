@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::arguments::Comparison;
 use super::cell::{Cell, Load};
 use super::figures::{Figures, Measurement, Ratios};
 use super::process;
+use super::subject::NamedProcess;
+use crate::table;
 
 /// All that a run of `bench` tells.
 #[derive(Debug, Serialize)]
@@ -20,12 +21,25 @@ pub(super) struct Report {
     /// Before the first measurement.
     load_average: Option<f64>,
     rounds: u16,
-    pods: usize,
+    /// `None` where no picker was started here.
+    pods: Option<usize>,
     connections: usize,
-    tls: bool,
+    /// The pickers that were spoken to over TLS.
+    tls_to: Vec<String>,
     /// The picker of which the ratios are multiples.
     ratio_to: Option<String>,
+    /// Whether all cells are there.
+    is_complete: bool,
     cells: Vec<CellReport>,
+}
+
+/// What was seen of one picker in one cell.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) name: String,
+    /// The process that was named for it on the command line.
+    pub(super) process: Option<NamedProcess>,
+    pub(super) rounds: Vec<Measurement>,
 }
 
 #[derive(Debug, Serialize)]
@@ -47,6 +61,8 @@ struct CellReport {
 #[derive(Debug, Serialize)]
 struct PickerReport {
     name: String,
+    /// The process that was measured, if it was not started here.
+    process: Option<NamedProcess>,
     /// In all rounds.
     requests: u64,
     /// In all rounds, by kind.
@@ -64,25 +80,18 @@ impl Report {
             cores: std::thread::available_parallelism().ok().map(usize::from),
             load_average: process::load_average(),
             rounds: comparison.rounds,
-            pods: comparison.pods,
+            pods: comparison.pods(),
             connections: comparison.connections,
-            tls: comparison.tls,
+            tls_to: comparison.tls_to(),
             ratio_to: comparison.against.first().map(|base| base.name.clone()),
+            is_complete: false,
             cells: Vec::new(),
         }
     }
 
     /// Adds a cell with the measurements of each picker.
-    pub(super) fn add(
-        &mut self,
-        cell: &Cell,
-        shared_percent: u8,
-        pickers: Vec<(String, Vec<Measurement>)>,
-    ) {
-        let mut pickers: Vec<PickerReport> = pickers
-            .into_iter()
-            .map(|(name, rounds)| PickerReport::new(name, &rounds))
-            .collect();
+    pub(super) fn add(&mut self, cell: &Cell, shared_percent: u8, pickers: Vec<Measured>) {
+        let mut pickers: Vec<PickerReport> = pickers.into_iter().map(PickerReport::new).collect();
         let base = pickers
             .iter()
             .find(|picker| self.ratio_to.as_ref() == Some(&picker.name));
@@ -108,15 +117,31 @@ impl Report {
         });
     }
 
+    /// All cells are there.
+    pub(super) const fn complete(&mut self) {
+        self.is_complete = true;
+    }
+
+    /// Whether there is anything to tell.
+    pub(super) const fn has_cells(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
     /// The report as JSON.
     pub(super) fn json(&self) -> Result<String> {
         Ok(serde_json::to_string_pretty(self)?)
     }
 
-    /// The report as a table between what it was measured on and what went wrong.
+    /// The report as tables between what it was measured on and what went wrong.
     pub(super) fn text(&self) -> String {
         let mut text = self.circumstances();
-        text.push_str(&format!("\n{}\n", self.table()));
+        for cell in &self.cells {
+            text.push_str(&format!("\n{}\n{}\n", cell.title, self.table(cell)));
+        }
+        text.push('\n');
+        if !self.is_complete {
+            text.push_str("NOT COMPLETE: only the cells that were over are told.\n");
+        }
         for cell in &self.cells {
             for picker in &cell.pickers {
                 for (kind, count) in &picker.errors {
@@ -149,27 +174,38 @@ impl Report {
             );
         }
         text.push_str(&format!(
-            "{} cores, load average {} at the start; medians of {} rounds; {} pods; {} connection{}{}\n",
+            "{} cores, load average {} at the start; medians of {} rounds{}; {} connection{}{}\n",
             self.cores.map_or_else(unknown, |cores| cores.to_string()),
             number(self.load_average, 2),
             self.rounds,
-            self.pods,
+            self.pods
+                .map_or_else(String::new, |pods| format!("; {pods} pods")),
             self.connections,
             if self.connections == 1 { "" } else { "s" },
-            if self.tls { "; TLS" } else { "" },
+            if self.tls_to.is_empty() {
+                String::new()
+            } else {
+                format!("; TLS to {}", self.tls_to.join(", "))
+            },
         ));
+        for picker in self.cells.first().iter().flat_map(|cell| &cell.pickers) {
+            if let Some(NamedProcess { pid, program }) = &picker.process {
+                text.push_str(&format!(
+                    "{} is the process {pid} ({program})\n",
+                    picker.name
+                ));
+            }
+        }
         text
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_FULL_CONDENSED);
+    /// The table of one cell.
+    fn table(&self, cell: &CellReport) -> String {
         let ratio_title = self
             .ratio_to
             .as_ref()
-            .map(|name| format!("CPU, times {name}"));
+            .map(|name| format!("CPU\ntimes\n{}", table::broken(name)));
         let mut titles = vec![
-            "cell",
             "picker",
             "picks/s",
             "pick ms\np50 / p99 / p99.9",
@@ -178,27 +214,21 @@ impl Report {
         ];
         titles.extend(ratio_title.as_deref());
         titles.extend(["peak MB", "failed", "load\naverage"]);
-        table.set_header(titles);
-        for cell in &self.cells {
-            for (index, picker) in cell.pickers.iter().enumerate() {
-                let title = if index == 0 { cell.title.as_str() } else { "" };
-                let mut row = vec![title.to_owned()];
-                row.extend(picker.columns());
-                table.add_row(row);
-            }
-        }
-        for column in table.column_iter_mut().skip(2) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        table
+        let rows = cell.pickers.iter().map(PickerReport::columns);
+        table::figures(&titles, rows.collect())
     }
 }
 
 impl PickerReport {
-    fn new(name: String, rounds: &[Measurement]) -> Self {
+    fn new(measured: Measured) -> Self {
+        let Measured {
+            name,
+            process,
+            rounds,
+        } = measured;
         let mut requests = 0;
         let mut errors: BTreeMap<String, u64> = BTreeMap::new();
-        for round in rounds {
+        for round in &rounds {
             let (count, failures) = round.counts();
             requests += count;
             for (kind, count) in failures {
@@ -208,6 +238,7 @@ impl PickerReport {
         let rounds: Vec<Figures> = rounds.iter().map(Measurement::figures).collect();
         Self {
             name,
+            process,
             requests,
             errors,
             median: Figures::medians(&rounds),
@@ -216,7 +247,6 @@ impl PickerReport {
         }
     }
 
-    /// All columns but the cell's.
     fn columns(&self) -> Vec<String> {
         let figures = &self.median;
         let (pick, stream) = (&figures.pick_ms, &figures.stream_ms);

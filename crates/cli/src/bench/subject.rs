@@ -1,19 +1,20 @@
 //! The pickers that are measured: named on the command line, started, connected to.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use serde::Serialize;
 use tokio::net::TcpStream;
 
 use super::connection::{self, Client, Security};
-use super::process::{self, Usage};
+use super::process::{self, Unmeasured, Usage};
 use crate::envoy::PickerSecurity;
 use crate::harness::child::Child;
-use crate::harness::picker::{Picker, PickerOptions};
+use crate::harness::picker::{Gateway, Picker, PickerOptions};
 use crate::harness::{binaries, endpoints, ports};
 
 /// A picker as the command line names it.
@@ -57,8 +58,18 @@ pub(super) struct Site<'a> {
 pub(super) struct Running {
     pub(super) name: String,
     pub(super) clients: Vec<Client>,
+    /// The process that was named as that of a picker elsewhere.
+    pub(super) named: Option<NamedProcess>,
     pid: Option<u32>,
     _process: Process,
+}
+
+/// A process that the command line names, and what it turns out to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct NamedProcess {
+    pub(super) pid: u32,
+    /// The program that it runs.
+    pub(super) program: String,
 }
 
 /// What keeps a picker running.
@@ -135,8 +146,15 @@ impl Subject {
                 (Process::Elsewhere, address.clone(), *pid, site.security)
             }
         };
+        let named = match (&self.place, pid) {
+            (Place::Elsewhere { .. }, Some(pid)) => Some(NamedProcess {
+                pid,
+                program: measured(&self.name, process::program(pid))?,
+            }),
+            _ => None,
+        };
         if let Some(pid) = pid {
-            process::usage(pid).with_context(|| format!("cannot measure {}", self.name))?;
+            measured(&self.name, process::usage(pid))?;
         }
         let mut clients = Vec::new();
         for _ in 0..site.connections {
@@ -146,6 +164,7 @@ impl Subject {
         Ok(Running {
             name: self.name.clone(),
             clients,
+            named,
             pid,
             _process: process,
         })
@@ -156,8 +175,29 @@ impl Running {
     /// What its process has used so far. `None` if the process is not known.
     pub(super) fn usage(&self) -> Result<Option<Usage>> {
         let usage = self.pid.map(process::usage).transpose();
-        usage.with_context(|| format!("{} has ended", self.name))
+        measured(&self.name, usage)
     }
+}
+
+impl Place {
+    /// Whether the picker is started here.
+    pub(super) const fn is_here(&self) -> bool {
+        matches!(self, Self::Picker | Self::Floor)
+    }
+
+    /// Whether the address is of this machine, so that a process id means something.
+    pub(super) fn is_loopback(&self) -> bool {
+        let Self::Elsewhere { address, .. } = self else {
+            return true;
+        };
+        let host = address.rsplit_once(':').map_or("", |(host, _)| host);
+        let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+    }
+}
+
+fn measured<T>(name: &str, told: Result<T, Unmeasured>) -> Result<T> {
+    told.with_context(|| format!("cannot measure {name}"))
 }
 
 async fn start_picker(site: &Site<'_>, folder: &Path) -> Result<Picker> {
@@ -165,6 +205,7 @@ async fn start_picker(site: &Site<'_>, folder: &Path) -> Result<Picker> {
     let path = folder.join("endpoints.yaml");
     endpoints::write(&path, site.pods)?;
     let mut options = PickerOptions::default_profile();
+    options.gateway = Gateway::Other;
     options.security = match site.security {
         Security::Plain => PickerSecurity::Plain,
         Security::UnverifiedTls => PickerSecurity::UnverifiedTls,

@@ -2,15 +2,14 @@
 //!
 //! Everyone else talks to it through [`handle::DriverHandle`].
 
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pointsman_domain::time::Timestamp;
-use pointsman_engine::config::{EngineConfig, Role};
+use pointsman_engine::config::EngineConfig;
 use pointsman_engine::engine::Engine;
 use pointsman_engine::event::EngineEvent;
-use pointsman_engine::job::{Job, JobId, Refusal};
+use pointsman_engine::job::{JobId, Refusal};
 use pointsman_engine::stats::EngineStats;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -30,8 +29,6 @@ mod listener;
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) stats: EngineStats,
-    /// Of the waiting requests those that wait for something else than room in the batch.
-    pub(crate) deferred: usize,
     pub(crate) measures: Measures,
     pub(crate) lora_info: LoraInfo,
 }
@@ -151,7 +148,6 @@ impl Driver {
             Command::Snapshot(reply) => {
                 let _ = reply.send(Snapshot {
                     stats: self.engine.stats(),
-                    deferred: self.deferred(),
                     measures: self.measures.clone(),
                     lora_info: self.lora_info.clone(),
                 });
@@ -177,8 +173,6 @@ impl Driver {
                 choice,
                 finish_reason: submission.finish_reason,
                 course: Course::new(job.prompt_tokens.get(), arrived),
-                adapter: job.adapter,
-                prompt_arrives: self.prompt_arrival(&job, arrived),
             };
             match self.engine.submit(job) {
                 Ok(id) => {
@@ -206,30 +200,6 @@ impl Driver {
                 self.measures.ended.abort += 1;
             }
         }
-    }
-
-    /// When the prompt of a job that arrives at `arrived` is there.
-    fn prompt_arrival(&self, job: &Job, arrived: Instant) -> Timestamp {
-        let now = self.pace.model_at(arrived);
-        let Role::Decode(transfer) = self.config.role else {
-            return now;
-        };
-        let tokens = f64::from(job.prompt_tokens.get());
-        let seconds = tokens / f64::from(transfer.tokens_per_second.get());
-        let seconds = (transfer.latency.as_secs_f64() + seconds) / self.config.speed.factor();
-        now.plus(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
-    }
-
-    fn deferred(&self) -> usize {
-        let now = self.pace.model_at(Instant::now());
-        let running = self.engine.adapters().running;
-        let slots = self.config.adapters.map(|adapters| adapters.slots.get());
-        let is_full = slots.is_some_and(|slots| running.len() as u64 >= u64::from(slots));
-        let has_place = |adapter| !is_full || running.contains(&adapter);
-        let listeners = self.listeners.values();
-        listeners
-            .filter(|listener| listener.is_deferred(now, has_place))
-            .count()
     }
 
     fn follow_faults(&mut self) {

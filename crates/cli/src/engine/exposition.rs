@@ -57,10 +57,9 @@ impl Page<'_> {
                     budget, KV transfer, blocked status). Sum of all reasons equals \
                     vllm:num_requests_waiting.";
         lines.family(name, "gauge", help)?;
-        let deferred = self.snapshot.deferred.min(stats.waiting);
-        let capacity = stats.waiting - deferred;
+        let capacity = stats.waiting - stats.deferred;
         lines.of_model(name, &[("reason", "capacity")], capacity as f64)?;
-        lines.of_model(name, &[("reason", "deferred")], deferred as f64)?;
+        lines.of_model(name, &[("reason", "deferred")], stats.deferred as f64)?;
         lines.single(
             "vllm:kv_cache_usage_perc",
             "gauge",

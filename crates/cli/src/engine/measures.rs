@@ -126,11 +126,6 @@ impl Course {
     pub(crate) const fn admit(&mut self, at: Instant) {
         self.admitted = Some(at);
     }
-
-    /// Whether it had a slot before.
-    pub(crate) const fn was_admitted(&self) -> bool {
-        self.admitted.is_some()
-    }
 }
 
 fn seconds(from: Instant, to: Instant) -> f64 {

@@ -105,6 +105,7 @@ mod tests {
         let (name, value) = format.report(&EngineStats {
             running: 5,
             waiting: 3,
+            deferred: 0,
             kv_usage: Unit::clamped(0.25),
             totals: EngineTotals::default(),
         });

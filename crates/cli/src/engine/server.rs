@@ -40,6 +40,7 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the engine.
     pub async fn bind(arguments: &Arguments) -> Result<Self> {
+        let config = arguments.config()?;
         let listen = arguments.listen;
         let listener = TcpListener::bind(listen)
             .await
@@ -51,7 +52,6 @@ impl Server {
             .unwrap_or_else(|| address.to_string());
         let name = HeaderValue::from_str(&name)
             .with_context(|| format!("`{name}` cannot stand in a header"))?;
-        let config = arguments.config();
         let (faults, watched) = watch::channel(Faults(arguments.fault.clone()));
         let (driver, handle) = Driver::new(config, arguments.time_scale, watched);
         let site = Site {

@@ -221,6 +221,22 @@ fn a_wrong_command_line_is_refused() {
 }
 
 #[tokio::test]
+async fn a_transfer_is_refused_as_wrong_usage_unless_the_role_has_one() {
+    for transfer in [
+        ["--transfer-ms", "5"],
+        ["--transfer-tokens-per-second", "100000"],
+    ] {
+        for role in [&[][..], &["--role", "both"], &["--role", "prefill"]] {
+            let error = Server::bind(&arguments(&[role, &transfer].concat())).await;
+            let error = error.unwrap_err().downcast::<clap::Error>().unwrap();
+            assert_eq!(error.exit_code(), 2, "{role:?} {transfer:?}");
+        }
+        let decode = arguments(&[&["--role", "decode"], &transfer[..]].concat());
+        assert!(decode.config().is_ok());
+    }
+}
+
+#[tokio::test]
 async fn models_and_health_are_answered_as_vllm_does() {
     let engine = start(&[
         "--model", "a", "--model", "b", "--blocks", "64", "--name", "e-7",

@@ -54,11 +54,12 @@ impl Envoy {
         folder: &Path,
     ) -> Result<Self> {
         let (listen, admin) = (ports::free_address()?, ports::free_address()?);
+        let eds = picker.eds.context("the picker has no EDS port")?;
         let settings = EnvoySettings {
             sample_percent: options.sample_percent,
             body_bytes_max: options.body_bytes_max,
             security: picker.security,
-            ..EnvoySettings::new(listen, admin, picker.ext_proc, picker.eds)
+            ..EnvoySettings::new(listen, admin, picker.ext_proc, eds)
         };
         let path = folder.join("envoy.json");
         fs::write(&path, format!("{:#}", settings.configuration()))

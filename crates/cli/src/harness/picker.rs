@@ -23,8 +23,19 @@ pub struct PickerOptions {
     pub metrics_interval: Duration,
     /// How its `ext_proc` port is spoken to.
     pub security: PickerSecurity,
+    /// What asks it.
+    pub gateway: Gateway,
     /// More command line.
     pub arguments: Vec<String>,
+}
+
+/// What asks a picker, on which depends how it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gateway {
+    /// The standalone Envoy, which learns the engines from the picker's EDS port.
+    Standalone,
+    /// One that knows the engines itself. The picker has no EDS port.
+    Other,
 }
 
 impl PickerOptions {
@@ -50,6 +61,7 @@ impl PickerOptions {
             configuration,
             metrics_interval: Duration::from_millis(50),
             security: PickerSecurity::Plain,
+            gateway: Gateway::Standalone,
             arguments: Vec::new(),
         }
     }
@@ -66,8 +78,8 @@ pub struct PickerAddresses {
     pub health: SocketAddr,
     /// Metrics, readiness and the debug pages.
     pub admin: SocketAddr,
-    /// EDS for the standalone Envoy.
-    pub eds: SocketAddr,
+    /// EDS, if the standalone Envoy asks the picker.
+    pub eds: Option<SocketAddr>,
 }
 
 /// A running picker.
@@ -89,7 +101,10 @@ impl Picker {
             security: options.security,
             health: ports::free_address()?,
             admin: ports::free_address()?,
-            eds: ports::free_address()?,
+            eds: match options.gateway {
+                Gateway::Standalone => Some(ports::free_address()?),
+                Gateway::Other => None,
+            },
         };
         let configuration = with_discovery(options.configuration.clone(), endpoints)?;
         fs::write(
@@ -156,11 +171,13 @@ fn spawn(options: &PickerOptions, addresses: PickerAddresses, folder: &Path) -> 
         .args(["--grpc-port", &port(addresses.ext_proc)])
         .args(["--grpc-health-port", &port(addresses.health)])
         .args(["--metrics-port", &port(addresses.admin)])
-        .args(["--eds-port", &port(addresses.eds)])
         .args(["--bind-address", &addresses.ext_proc.ip().to_string()])
         .arg("--refresh-metrics-interval")
         .arg(format!("{}ms", options.metrics_interval.as_millis().max(1)))
         .args(&options.arguments);
+    if let Some(eds) = addresses.eds {
+        command.args(["--eds-port", &port(eds)]);
+    }
     // TLS is what it does when nobody says anything.
     if options.security == PickerSecurity::Plain {
         command.arg("--secure-serving=false");

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::run::FIRST_SEED;
 use super::selection::{Chosen, check_cases, wrong};
-use super::table;
+use crate::table;
 
 /// Which request of which run.
 #[derive(Args, Clone, Debug)]

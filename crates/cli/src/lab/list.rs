@@ -9,10 +9,11 @@ use pointsman_lab::policy;
 use pointsman_lab::scenario::Scenario;
 use serde::Serialize;
 
-use super::table;
+use crate::table;
 
 /// How to show it.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// Print JSON in the place of tables.
     #[arg(long)]
@@ -130,6 +131,10 @@ impl ScenarioLine {
         })
     }
 }
+
+const EXAMPLES: &str = "Examples:
+  pointsman lab list
+  pointsman lab list --json | jq -r '.scenarios[].name'";
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use pointsman_lab::replay::{Difference, Goal, Replay, Stop};
 use pointsman_pipeline::record::{EndReason, LINE_BYTES_MAX};
 use serde::Serialize;
 
-use super::table;
+use crate::table;
 
 /// Which recording, and what for.
 #[derive(Args, Clone, Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct ReplayArguments {
 }
 
 /// Reads the recording and prints what is in it. It is an error if it cannot be read, or if the
-/// answers differ.
+/// answers differ or there are none to compare.
 pub(crate) fn run(arguments: &ReplayArguments, output: &mut dyn Write) -> Result<()> {
     let goal = if arguments.verify {
         Goal::Verify
@@ -55,6 +55,10 @@ pub(crate) fn run(arguments: &ReplayArguments, output: &mut dyn Write) -> Result
     };
     writeln!(output, "{text}").context("cannot write to stdout")?;
     match stop {
+        None if goal == Goal::Verify && summary.entries() == 0 => bail!(
+            "{} has no entries: nothing was compared",
+            arguments.file.display()
+        ),
         None => Ok(()),
         Some(Stop::Different(difference)) => bail!("the answers are not the same: {difference}"),
         Some(stop) => bail!("{}: {stop}", arguments.file.display()),
@@ -98,7 +102,8 @@ struct Report<'a> {
     difference: Option<Found<'a>>,
     pool: Option<&'a str>,
     version: Option<&'a str>,
-    seed: Option<u64>,
+    /// As text: programs that read JSON numbers as floats would round it.
+    seed: Option<String>,
     /// As 16 hexadecimal digits.
     configuration_hash: Option<String>,
     entries: u64,
@@ -114,6 +119,9 @@ struct Report<'a> {
 #[serde(rename_all = "snake_case")]
 enum Verdict {
     Identical,
+    /// Nothing differs in what there is. There are no entries, or the end is missing, so there may
+    /// have been more.
+    IdenticalAsFarAsItGoes,
     Different,
     Unreadable,
     NotVerified,
@@ -143,12 +151,12 @@ impl<'a> Report<'a> {
         let hash = header.map(|header| header.configuration.hash());
         Self {
             file: file.display().to_string(),
-            verdict: Verdict::of(goal, stop),
+            verdict: Verdict::of(goal, summary, stop),
             problem: stop.map(ToString::to_string),
             difference: stop.and_then(Found::of),
             pool: header.map(|header| &*header.pool),
             version: header.map(|header| &*header.version),
-            seed: header.map(|header| header.seed),
+            seed: header.map(|header| header.seed.to_string()),
             configuration_hash: hash.map(|hash| format!("{hash:016x}")),
             entries: summary.entries(),
             decisions: summary.decisions(),
@@ -171,7 +179,7 @@ impl<'a> Report<'a> {
         let facts = [
             ("pool", known(self.pool.map(str::to_owned))),
             ("version", known(self.version.map(str::to_owned))),
-            ("seed", known(self.seed.map(|seed| seed.to_string()))),
+            ("seed", known(self.seed.clone())),
             ("configuration", known(self.configuration_hash.clone())),
             ("seconds", table::figure(self.seconds)),
             ("entries", self.entries.to_string()),
@@ -199,11 +207,13 @@ impl<'a> Report<'a> {
 }
 
 impl Verdict {
-    const fn of(goal: Goal, stop: Option<&Stop>) -> Self {
+    fn of(goal: Goal, summary: &Summary, stop: Option<&Stop>) -> Self {
+        let is_whole = summary.entries() > 0 && summary.ending() != Ending::Missing;
         match (goal, stop) {
             (_, Some(Stop::Different(_))) => Self::Different,
             (_, Some(Stop::Unreadable(_) | Stop::Unusable { .. })) => Self::Unreadable,
-            (Goal::Verify, None) => Self::Identical,
+            (Goal::Verify, None) if is_whole => Self::Identical,
+            (Goal::Verify, None) => Self::IdenticalAsFarAsItGoes,
             (Goal::Summarize, None) => Self::NotVerified,
         }
     }
@@ -211,6 +221,7 @@ impl Verdict {
     const fn words(self) -> &'static str {
         match self {
             Self::Identical => "identical",
+            Self::IdenticalAsFarAsItGoes => "identical as far as it goes",
             Self::Different => "different",
             Self::Unreadable => "unreadable",
             Self::NotVerified => "not verified",

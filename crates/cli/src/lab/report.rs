@@ -5,8 +5,8 @@ use core::fmt::Write as _;
 use super::document::Work;
 use super::estimate::Estimate;
 use super::judge::{Judged, Outcome};
+use super::measure_table::{self, Cell, Row};
 use super::run::{Measured, Results};
-use super::table::{self, Cell, Row};
 
 /// The title of a scenario, a table for each case, and the checks.
 pub(super) fn scenario(results: &Results<'_>, judged: &[Judged]) -> String {
@@ -96,7 +96,7 @@ fn case(show: &[String], measured: &[Measured<'_>]) -> String {
         })
     });
     let rows: Vec<Row> = core::iter::once(alone).chain(compared).collect();
-    table::measures(show, &rows)
+    measure_table::measures(show, &rows)
 }
 
 fn row(

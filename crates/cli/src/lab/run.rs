@@ -16,9 +16,9 @@ use serde::Serialize;
 use super::document::{Document, ScenarioPart, Work};
 use super::jobs::{self, Failure, Job, Run};
 use super::judge::{Judged, Measurement, Outcome, judge};
-use super::progress::Display;
 use super::report;
 use super::selection::{Chosen, check_cases, quoted};
+use crate::progress::Progress;
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
@@ -174,9 +174,10 @@ impl<'a> Plan<'a> {
 
     fn run(&self, threads: NonZeroUsize, effort: &mut Effort) -> Result<Results<'_>> {
         let jobs: Vec<Job<'_>> = self.rows().flat_map(|row| self.jobs(row)).collect();
-        let display = Display::start(&self.chosen.word, jobs.len());
-        let done = jobs::run_all(&jobs, threads, &jobs::simulate, &|| display.step());
-        drop(display);
+        let progress = Progress::start(jobs.len() as u64, PROGRESS);
+        progress.name(&self.chosen.word);
+        let done = jobs::run_all(&jobs, threads, &jobs::simulate, &|| progress.step());
+        drop(progress);
         let done = done.map_err(|failure| self.error(&jobs, &failure))?;
         effort.busy += done.busy;
         effort.requests += done.runs.iter().map(|run| run.requests).sum::<u64>();
@@ -290,6 +291,8 @@ pub(super) const FIRST_SEED: u64 = 1;
 const SEEDS_MAX: u32 = 100_000;
 
 const COMMAND: &str = "pointsman lab run";
+
+const PROGRESS: &str = "{prefix:8} {wide_bar} {pos}/{len} runs, {eta} left";
 
 const EXAMPLES: &str = "Examples:
   pointsman lab run s01                                   one scenario as it stands

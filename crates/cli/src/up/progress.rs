@@ -1,58 +1,43 @@
 //! How far a run is: a bar at a terminal, a line at each end elsewhere.
 
 use core::time::Duration;
-use std::io::{self, Write as _};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::load::Progress;
+use crate::load;
+use crate::progress::Progress;
 
 /// Shows one run on stderr.
 pub(super) struct Display {
     name: &'static str,
-    bar: ProgressBar,
+    bar: Progress,
     duration: Duration,
 }
 
 impl Display {
     pub(super) fn start(name: &'static str, duration: Duration) -> Self {
-        let bar = ProgressBar::with_draw_target(
-            Some(milliseconds(duration)),
-            ProgressDrawTarget::stderr(),
-        );
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(name);
-        let display = Self {
+        let bar = Progress::start(milliseconds(duration), TEMPLATE);
+        bar.name(name);
+        bar.line(&format!("{name}: {:.0} s of chats", duration.as_secs_f64()));
+        Self {
             name,
             bar,
             duration,
-        };
-        display.line(&format!("{name}: {:.0} s of chats", duration.as_secs_f64()));
-        display
-    }
-
-    pub(super) fn update(&self, progress: Progress) {
-        self.bar
-            .set_position(milliseconds(progress.elapsed.min(self.duration)));
-        self.bar.set_message(counts(progress));
-    }
-
-    pub(super) fn finish(self, progress: Progress) {
-        self.bar.finish_with_message(counts(progress));
-        self.line(&format!("{}: {}", self.name, counts(progress)));
-    }
-
-    /// Writes a line where there is no bar.
-    fn line(&self, text: &str) {
-        if self.bar.is_hidden() {
-            let _ = writeln!(io::stderr(), "{text}");
         }
+    }
+
+    pub(super) fn update(&self, progress: load::Progress) {
+        self.bar
+            .reach(milliseconds(progress.elapsed.min(self.duration)));
+        self.bar.tell(counts(progress));
+    }
+
+    pub(super) fn finish(self, progress: load::Progress) {
+        let counts = counts(progress);
+        self.bar.line(&format!("{}: {counts}", self.name));
+        self.bar.keep(counts);
     }
 }
 
-fn counts(progress: Progress) -> String {
+fn counts(progress: load::Progress) -> String {
     format!("{} requests, {} failed", progress.finished, progress.failed)
 }
 

@@ -189,6 +189,15 @@ fn what_cannot_be_read_is_told_with_its_line() {
         ),
         (of_newer + lines[1], "line 1: the recording has format 77"),
         (format!("{header}\n"), "line 2: not a line of a recording"),
+        // Without the mark of its end, and yet no beginning of a line.
+        (
+            format!("{header}this is not json at all"),
+            "line 2: not a line of a recording",
+        ),
+        (
+            format!("{header}{{\"entry\":7}}"),
+            "line 2: not a line of a recording",
+        ),
     ] {
         let error = verify(&text).unwrap_err();
         assert!(matches!(error, Stop::Unreadable(_)), "{error}");

@@ -1,6 +1,7 @@
 //! The lines of a recording, one after another, each checked to be in its place.
 
 use serde::Deserialize;
+use serde_json::error::Category;
 
 use crate::record::{Configuration, FORMAT, LINE_BYTES_MAX, Line, Step};
 
@@ -31,6 +32,14 @@ pub enum Fault {
         /// What does not fit.
         what: String,
         /// Where it was noticed.
+        column: usize,
+    },
+    /// It is the beginning of a line, as a writer leaves it that is killed.
+    #[error("not a line of a recording: {what} at column {column}")]
+    Unfinished {
+        /// What it ends in.
+        what: String,
+        /// Where it ends.
         column: usize,
     },
     /// It is longer than any that is written.
@@ -178,8 +187,9 @@ fn malformed(error: &serde_json::Error) -> Fault {
     let what = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(what, _)| what);
-    Fault::Malformed {
-        what: what.to_owned(),
-        column: error.column(),
+    let (what, column) = (what.to_owned(), error.column());
+    match error.classify() {
+        Category::Eof => Fault::Unfinished { what, column },
+        Category::Data | Category::Syntax | Category::Io => Fault::Malformed { what, column },
     }
 }

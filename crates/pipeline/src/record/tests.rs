@@ -225,6 +225,15 @@ proptest! {
     }
 
     #[test]
+    fn a_line_is_unfinished_wherever_it_is_cut(entry in values::entry()) {
+        let text = text_of(&Line::Entry(entry));
+        for cut in 1..text.len() - 1 {
+            let error = Reader::default().read(&text[..cut]).unwrap_err();
+            prop_assert!(matches!(error.fault, Fault::Unfinished { .. }), "{} at {}", error, cut);
+        }
+    }
+
+    #[test]
     fn any_bytes_are_a_line_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let error = Reader::default().read(&bytes);
         prop_assert!(error.is_err());

@@ -46,7 +46,7 @@ pub(crate) fn read_into<P: PromptForm>(
     .and_then(|()| found.read_last_prompt::<P>(block))
     .map_err(|error| found.rejection::<P>(&error))?;
 
-    facts.model = Some(found.model()?);
+    facts.model = found.model()?;
     facts.stream = found.stream.is_some_and(|raw| raw.get() == "true");
     facts.output_tokens_max = found
         .max_completion_tokens
@@ -56,6 +56,10 @@ pub(crate) fn read_into<P: PromptForm>(
     facts.cache_salt = found.salt();
     facts.template_inputs = template_hash(&found.template);
     facts.prompt = found.prompt::<P>()?;
+    if facts.model.is_none() {
+        // Only blocks of the same model are alike, and of which these are is not known.
+        facts.prompt.blocks = Vec::new();
+    }
     Ok(())
 }
 
@@ -110,14 +114,15 @@ impl Found<'_> {
         Some(SaltHash::of(&salt))
     }
 
-    fn model(&self) -> Result<Box<str>, Rejection> {
+    /// The model's name; `None` if it is longer than a name may be, so that the engine gets to answer.
+    fn model(&self) -> Result<Option<Box<str>>, Rejection> {
         const FIELD: &str = "model";
         const EXPECTED: &str = "a string that names a model";
         let raw = self.model.ok_or(Rejection::MissingField {
             field: FIELD,
             expected: EXPECTED,
         })?;
-        let model: Box<str> = parsed(raw).ok_or(Rejection::WrongType {
+        let Name(model) = parsed(raw).ok_or(Rejection::WrongType {
             field: FIELD,
             expected: EXPECTED,
         })?;
@@ -127,7 +132,7 @@ impl Found<'_> {
                 expected: EXPECTED,
             });
         }
-        Ok(model)
+        Ok((model.len() <= MODEL_BYTES_MAX).then(|| model.into()))
     }
 
     fn prompt<P: PromptForm>(self) -> Result<Prompt, Rejection> {
@@ -261,6 +266,9 @@ const TEMPLATE_INPUTS: [&str; 11] = [
     "continue_final_message",
     "documents",
 ];
+
+/// Longest name of a model. It is copied with the request's facts wherever these go.
+const MODEL_BYTES_MAX: usize = 256;
 
 /// Never part of UTF-8 text, so it can end one.
 const END: u8 = 0xff;

@@ -197,6 +197,27 @@ fn a_missing_or_wrong_or_empty_model_is_named_with_its_remedy() {
 }
 
 #[test]
+fn a_model_with_a_name_beyond_the_limit_is_routed_by_load() {
+    let text = "x".repeat(4000);
+    let facts = |model: &str| {
+        let body = format!(r#"{{"model":"{model}","prompt":"{text}","max_tokens":7}}"#);
+        read(COMPLETIONS, &body).unwrap()
+    };
+    // Counted as it is meant, not as it is written.
+    let longest = facts(&r"\u0061".repeat(256));
+    assert_eq!(longest.model.as_deref(), Some(&*"a".repeat(256)));
+    assert!(!longest.prompt.blocks.is_empty());
+
+    for length in [257, 17 << 20] {
+        let longer = facts(&"a".repeat(length));
+        assert_eq!((&longer.model, longer.prompt.blocks.len()), (&None, 0));
+        assert_eq!(longer.prompt.tokens, longest.prompt.tokens);
+        assert_eq!(longer.output_tokens_max, Some(Tokens(7)));
+        assert!(longer.body_bytes > length as u64);
+    }
+}
+
+#[test]
 fn a_missing_or_wrong_or_empty_prompt_is_named_with_its_remedy() {
     for (path, field, member, word) in [
         (CHAT, "messages", "", "missing"),

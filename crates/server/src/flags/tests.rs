@@ -100,6 +100,17 @@ fn config_file_and_config_text_exclude_each_other() {
 }
 
 #[test]
+fn a_size_of_a_recording_needs_a_recording() {
+    let alone = ["pointsman-epp", "--record-bytes-max=2Mi"];
+    let error = parse(alone).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("--record <FILE>"), "{error}");
+    let (flags, _) = parsed(&["--record=run.jsonl", "--record-bytes-max=2Mi"]);
+    assert_eq!(flags.record_bytes_max, 2 << 20);
+    assert_eq!(parsed(&["--record=run.jsonl"]).0.record_bytes_max, 1 << 30);
+}
+
+#[test]
 fn bare_boolean_flags_mean_true_and_take_a_value_only_behind_an_equals_sign() {
     assert!(parsed(&["--secure-serving"]).0.secure_serving);
     assert!(!parsed(&["--secure-serving=false"]).0.secure_serving);

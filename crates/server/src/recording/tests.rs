@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use pointsman_domain::block::BlockSize;
+use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockSize};
 use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::EndpointSpec;
 use pointsman_domain::facts::RequestFacts;
@@ -202,6 +202,58 @@ async fn a_full_queue_ends_the_recording_and_slows_no_request() {
 }
 
 #[tokio::test]
+async fn a_queue_that_is_full_of_bytes_ends_the_recording_however_few_its_entries() {
+    let (hold, held) = mpsc::channel::<()>();
+    let disk = Disk::default();
+    let stuck = Troubled {
+        disk: disk.clone(),
+        before: move || held.recv().or(Ok(())),
+    };
+    let limits = Limits {
+        bytes_waiting_max: 1 << 20,
+        ..ROOMY
+    };
+    let recorded = Recorded::to(stuck, limits);
+    let long = || {
+        let mut facts = plain();
+        facts.prompt.blocks = vec![BlockHash(1); BLOCKS_MAX];
+        facts
+    };
+    // Sixty-four prompts of 16 KiB are a mebibyte.
+    let served = (0..64).take_while(|_| {
+        recorded.serve(long());
+        gauge(&recorded.door, ACTIVE) == "1"
+    });
+    let served = served.count();
+    assert!((32..64).contains(&served), "it ends after {served}");
+    drop(hold);
+    recorded.finish().await;
+    let end = disk.recording().1.unwrap();
+    assert_eq!(end.reason, EndReason::QueueFull);
+}
+
+#[test]
+fn what_was_written_waits_no_more() {
+    let entries = (0..3).map(|sequence| Entry {
+        sequence,
+        now: Timestamp::ZERO,
+        step: Step::Input(Input::Expire),
+        outputs: Vec::new(),
+    });
+    let (sender, taken) = sync_channel(3);
+    let backlog = Backlog::default();
+    for entry in entries {
+        backlog.bytes.fetch_add(size::of(&entry), Ordering::Relaxed);
+        sender.send(entry).unwrap();
+    }
+    drop(sender);
+    let gauges = Metrics::new().unwrap().recording.clone();
+    let writer = writer::Writer::new(Disk::default(), header(), 1 << 20, gauges).unwrap();
+    writer.run(&taken, &backlog);
+    assert_eq!(backlog.bytes.into_inner(), 0);
+}
+
+#[tokio::test]
 async fn a_recording_ends_at_its_size_and_serving_goes_on() {
     let disk = Disk::default();
     let recorded = Recorded::to(disk.clone(), Limits::of_bytes(5000));
@@ -305,6 +357,21 @@ fn a_file_is_made_for_its_owner_alone_and_never_overwritten() {
         create(&folder.path().join("none/run.jsonl")).unwrap_err()
     );
     assert!(error.contains("none/run.jsonl"), "{error}");
+}
+
+#[tokio::test]
+async fn a_recording_that_is_discarded_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let gauges = Metrics::new().unwrap().recording.clone();
+    let (mut tape, recording) = start_file(&path, header(), ROOMY, gauges.clone()).unwrap();
+    assert!(path.exists());
+    tape.end();
+    recording.discarded().await;
+    assert!(!path.exists());
+
+    start_file(&path, header(), Limits::of_bytes(100), gauges).unwrap_err();
+    assert!(!path.exists());
 }
 
 #[test]

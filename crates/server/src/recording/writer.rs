@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 use std::io::{self, BufWriter, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
 use pointsman_pipeline::record::{End, EndReason, Entry, Header, Line};
 use tracing::{error, info, warn};
 
+use super::{Backlog, size};
 use crate::metrics::recording::RecordingGauges;
 
 /// Puts entries into words, and writes them as long as there is room.
@@ -53,8 +54,8 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes all that comes, and the end.
-    pub(super) fn run(mut self, entries: &Receiver<Entry>, queue_was_full: &AtomicBool) {
-        let ended = self.entries(entries, queue_was_full);
+    pub(super) fn run(mut self, entries: &Receiver<Entry>, backlog: &Backlog) {
+        let ended = self.entries(entries, backlog);
         let ended = ended.and_then(|reason| self.end(reason).map(|()| reason));
         self.gauges.ended();
         let (entries, bytes) = (self.entries, self.bytes);
@@ -65,21 +66,19 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn entries(
-        &mut self,
-        entries: &Receiver<Entry>,
-        queue_was_full: &AtomicBool,
-    ) -> io::Result<EndReason> {
+    fn entries(&mut self, entries: &Receiver<Entry>, backlog: &Backlog) -> io::Result<EndReason> {
         loop {
             let wait = FLUSH_INTERVAL.saturating_sub(self.flushed.elapsed());
             match entries.recv_timeout(wait) {
                 Ok(entry) => {
+                    let bytes = size::of(&entry);
                     if let Some(reason) = self.entry(entry)? {
                         return Ok(reason);
                     }
+                    backlog.bytes.fetch_sub(bytes, Ordering::Relaxed);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if queue_was_full.load(Ordering::Acquire) => {
+                Err(RecvTimeoutError::Disconnected) if backlog.was_full.load(Ordering::Acquire) => {
                     return Ok(EndReason::QueueFull);
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(EndReason::Complete),

@@ -82,7 +82,7 @@ fn every_combination_of_listed_values_is_a_cell() {
 #[test]
 fn pickers_are_named_in_the_order_of_the_report() {
     let comparison = parse(&[
-        "--target=10.0.0.5:9002",
+        "--target=127.0.0.1:9002",
         "--pid=7",
         "--against=floor",
         "--against=peer=[::1]:9002@4711",
@@ -92,7 +92,7 @@ fn pickers_are_named_in_the_order_of_the_report() {
     let subjects = comparison.subjects();
     assert_eq!(
         subjects[0],
-        elsewhere("10.0.0.5:9002", "10.0.0.5:9002", Some(7))
+        elsewhere("127.0.0.1:9002", "127.0.0.1:9002", Some(7))
     );
     assert_eq!(subjects[1].place, Place::Floor);
     assert_eq!(subjects[2], elsewhere("peer", "[::1]:9002", Some(4711)));
@@ -136,6 +136,10 @@ fn what_cannot_be_measured_is_refused_before_anything_starts() {
             &["--target=floor", "--body-mode=duplex,buffered"],
             "the floor waits",
         ),
+        (&["--target=10.0.0.5:9002", "--pid=7"], "of this machine"),
+        (&["--against=peer=host:9002@7"], "of this machine"),
+        (&["--target=floor", "--tls"], "--tls needs"),
+        (&["--target=host:9002", "--pods=4"], "--pods needs"),
         (&["--prompt-bytes=32M", "--prompts=64"], "1 GiB"),
         (&["--rate=1", "--streams=1"], "--streams"),
         (&["--rate=0"], "0.01"),
@@ -162,4 +166,14 @@ fn the_floor_is_served_by_a_command_of_its_own() {
     };
     assert_eq!(floor.listen.port(), 1);
     assert_eq!(floor.destinations, ["a:1", "b:2"]);
+}
+
+#[test]
+fn pods_and_tls_are_only_told_where_they_are_used() {
+    let comparison = parse(&["--tls", "--against=floor", "--against=localhost:9002@7"]).unwrap();
+    assert_eq!(comparison.tls_to(), ["pointsman-epp", "localhost:9002"]);
+    assert_eq!(comparison.pods(), Some(8));
+    let comparison = parse(&["--target=host:9002"]).unwrap();
+    assert!(comparison.tls_to().is_empty());
+    assert_eq!(comparison.pods(), None);
 }

@@ -24,8 +24,8 @@ fn measurement() -> Measurement {
         tally,
         elapsed: Duration::from_secs(2),
         before: usage(1000, 5_000_000),
-        after: usage(1100, 6_500_000),
-        client_cpu: Some(Duration::from_millis(60)),
+        after: usage(2000, 6_500_000),
+        client_cpu: Some(Duration::from_millis(600)),
         load_average: Some(0.5),
     }
 }
@@ -43,8 +43,8 @@ fn figures_count_what_succeeded_and_what_was_used_meanwhile() {
             picks_per_s: 200.0,
             pick_ms: measurement.tally.pick_ms(),
             stream_ms: measurement.tally.whole_ms(),
-            cpu_s_per_10k: Some(2.5),
-            client_cpu_s_per_10k: Some(1.5),
+            cpu_s_per_10k: Some(25.0),
+            client_cpu_s_per_10k: Some(15.0),
             peak_mb: Some(6.5),
             load_average: Some(0.5),
         }
@@ -65,6 +65,39 @@ fn what_is_not_known_is_left_out_and_nothing_is_divided_by_zero() {
     assert_eq!(figures.client_cpu_s_per_10k, None);
     let ratios = figures.ratios(&figures);
     assert_eq!((ratios.picks_per_s, ratios.cpu), (None, None));
+}
+
+#[test]
+fn so_few_ticks_that_they_say_nothing_are_no_figure() {
+    let figures = |cpu_ms: u64| {
+        Measurement {
+            after: usage(1000 + cpu_ms, 0),
+            client_cpu: Some(Duration::from_millis(cpu_ms)),
+            ..measurement()
+        }
+        .figures()
+    };
+    assert_eq!(figures(490).cpu_s_per_10k, None);
+    assert_eq!(figures(490).client_cpu_s_per_10k, None);
+    assert_eq!(figures(500).cpu_s_per_10k, Some(12.5));
+}
+
+#[test]
+fn a_process_that_used_nothing_for_a_thousand_answers_is_another_one() {
+    let of = |answers: u64, cpu_ms: u64| {
+        let mut measurement = measurement();
+        for _ in measurement.tally.succeeded()..answers {
+            measurement.tally.record(Ok(Timing {
+                pick: Duration::from_millis(1),
+                whole: Duration::from_millis(2),
+            }));
+        }
+        measurement.after = usage(1000 + cpu_ms, 0);
+        measurement.is_of_another_process()
+    };
+    assert!(of(1000, 0));
+    assert!(!of(999, 0));
+    assert!(!of(1000, 10));
 }
 
 #[test]
@@ -108,7 +141,7 @@ fn ratios_are_multiples_of_the_base() {
     let base = measurement().figures();
     let figures = Figures {
         picks_per_s: 100.0,
-        cpu_s_per_10k: Some(3.75),
+        cpu_s_per_10k: Some(37.5),
         ..base.clone()
     };
     let expected = Ratios {

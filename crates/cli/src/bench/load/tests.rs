@@ -44,6 +44,7 @@ fn volume(load: Load) -> Volume {
         requests: 200,
         duration_max: Duration::from_secs(60),
         first_number: 0,
+        streams_max: 10_000,
         seed: 1,
     }
 }
@@ -145,6 +146,117 @@ async fn every_fault_of_a_picker_is_told_and_counted() {
         assert_eq!(failures, [(&expected.to_owned(), &200)], "{fault:?}");
     }
 }
+
+#[tokio::test]
+async fn a_destination_in_an_answer_to_the_body_counts_only_where_envoy_still_has_the_headers() {
+    let picker = Picker::start(Fault::NamesTheDestinationWithTheBody).await;
+    let load = Load::Closed { streams: 4 };
+    for mode in MODES {
+        let tally = tally(picker.address, &cell(mode, load), &volume(load)).await;
+        let failed = tally.failures().get("no destination").copied();
+        let expected = (mode != BodyMode::Buffered).then_some(200);
+        assert_eq!(failed, expected, "{mode:?}: {:?}", tally.failures());
+    }
+}
+
+/// An open loop of a few streams within a fifth of a second, and the moments that are planned for
+/// them, from the first on.
+fn short_open_loop() -> (Volume, Vec<Duration>) {
+    let volume = Volume {
+        requests: 20,
+        ..volume(OPEN)
+    };
+    let moments = moments(&volume, 100).join().unwrap();
+    let offsets = moments.iter().map(|moment| *moment - moments[0]);
+    let offsets: Vec<Duration> = offsets.collect();
+    assert_eq!(offsets.len(), 20);
+    (volume, offsets)
+}
+
+/// What a pacemaker tells a reader that reads at once; the thread ends when the last one is due.
+fn moments(volume: &Volume, ahead: usize) -> std::thread::JoinHandle<Vec<Instant>> {
+    let pacemaker = Pacemaker::new(volume, RATE);
+    std::thread::spawn(move || {
+        let (sender, mut arrivals) = mpsc::channel(ahead);
+        let beat = std::thread::spawn(move || pacemaker.beat(&sender));
+        let moments = core::iter::from_fn(|| arrivals.blocking_recv()).collect();
+        beat.join().unwrap();
+        moments
+    })
+}
+
+#[test]
+fn moments_stay_those_that_were_planned_where_the_reader_falls_behind() {
+    let (volume, planned) = short_open_loop();
+    let (sender, mut arrivals) = mpsc::channel(1);
+    let pacemaker = Pacemaker::new(&volume, RATE);
+    let beat = std::thread::spawn(move || pacemaker.beat(&sender));
+    // Until all of them are due this reader takes none.
+    moments(&volume, 100).join().unwrap();
+    let late: Vec<Instant> = core::iter::from_fn(|| arrivals.blocking_recv()).collect();
+    beat.join().unwrap();
+    let offsets: Vec<Duration> = late.iter().map(|moment| *moment - late[0]).collect();
+    assert_eq!(offsets, planned);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_loop_does_not_wait_for_answers_and_counts_their_wait() {
+    let (volume, offsets) = short_open_loop();
+    let (picker, mut held) = Picker::start_held().await;
+    let release_all = async {
+        let mut releases = Vec::new();
+        while releases.len() < 20 {
+            releases.push(held.recv().await.unwrap());
+        }
+        for release in releases {
+            release.send(()).unwrap();
+        }
+    };
+    let cell = cell(BodyMode::Duplex, OPEN);
+    let (tally, ()) = tokio::join!(tally(picker.address, &cell, &volume), release_all);
+    assert_eq!(tally.succeeded(), 20, "{:?}", tally.failures());
+    // The first stream waited for the last one, and the one in the middle for the rest.
+    assert_waited(tally.pick_ms().max, offsets[19]);
+    assert_waited(tally.pick_ms().p50, offsets[19] - offsets[10]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_an_open_loop_cannot_start_in_time_count_the_wait() {
+    let (volume, offsets) = short_open_loop();
+    let volume = Volume {
+        streams_max: 1,
+        ..volume
+    };
+    let (picker, mut held) = Picker::start_held().await;
+    let release = async {
+        let first = held.recv().await.unwrap();
+        // The first was due before this begins, so that all are when it ends.
+        let twin = moments(&volume, 100);
+        tokio::task::spawn_blocking(|| twin.join().unwrap())
+            .await
+            .unwrap();
+        first.send(()).unwrap();
+        for _ in 1..20 {
+            held.recv().await.unwrap().send(()).unwrap();
+        }
+    };
+    let cell = cell(BodyMode::Duplex, OPEN);
+    let (tally, ()) = tokio::join!(tally(picker.address, &cell, &volume), release);
+    assert_eq!(tally.succeeded(), 20, "{:?}", tally.failures());
+    // Though the picker held only one of them, the others behind it could not start.
+    assert_waited(tally.pick_ms().max, offsets[19]);
+    assert_waited(tally.pick_ms().p50, offsets[19] - offsets[10]);
+}
+
+fn assert_waited(milliseconds: f64, least: Duration) {
+    // The tally keeps three digits.
+    let least = least.as_secs_f64() * 999.0;
+    assert!(least > 10.0, "nothing to wait for");
+    assert!(milliseconds >= least, "{milliseconds} of {least} ms");
+}
+
+const RATE: f64 = 200.0;
+const OPEN: Load = Load::Open { rate: RATE };
 
 #[tokio::test]
 async fn times_count_from_when_a_stream_was_due() {

@@ -51,11 +51,20 @@ fn report(failed: u64) -> Report {
     let comparison = Line::parse_from(words).arguments.comparison;
     let mut report = Report::new(&comparison);
     let pickers = vec![
-        ("pointsman-epp".to_owned(), vec![measurement(120, failed)]),
-        ("floor".to_owned(), vec![measurement(100, 0)]),
+        measured("pointsman-epp", measurement(1200, failed)),
+        measured("floor", measurement(1000, 0)),
     ];
     report.add(&cells(&comparison)[0], comparison.shared, pickers);
+    report.complete();
     report
+}
+
+fn measured(name: &str, round: Measurement) -> Measured {
+    Measured {
+        name: name.to_owned(),
+        process: None,
+        rounds: vec![round],
+    }
 }
 
 /// The figures of both pickers, which differ in their CPU only.
@@ -84,8 +93,9 @@ fn the_json_has_every_figure_its_median_and_its_ratio() {
         "rounds": 1,
         "pods": 8,
         "connections": 1,
-        "tls": false,
+        "tls_to": [],
         "ratio_to": "floor",
+        "is_complete": true,
         "cells": [{
             "body_mode": "duplex",
             "prompt_bytes": 1024,
@@ -97,19 +107,21 @@ fn the_json_has_every_figure_its_median_and_its_ratio() {
             "pickers": [
                 {
                     "name": "pointsman-epp",
+                    "process": null,
                     "requests": 1002,
                     "errors": { "closed early": 2 },
-                    "median": figures(1.2),
+                    "median": figures(12.0),
                     "ratio": { "picks_per_s": 1.0, "pick_p50": 1.0, "cpu": 1.2 },
-                    "rounds": [figures(1.2)],
+                    "rounds": [figures(12.0)],
                 },
                 {
                     "name": "floor",
+                    "process": null,
                     "requests": 1000,
                     "errors": {},
-                    "median": figures(1.0),
+                    "median": figures(10.0),
                     "ratio": { "picks_per_s": 1.0, "pick_p50": 1.0, "cpu": 1.0 },
-                    "rounds": [figures(1.0)],
+                    "rounds": [figures(10.0)],
                 },
             ],
         }],
@@ -118,36 +130,78 @@ fn the_json_has_every_figure_its_median_and_its_ratio() {
 }
 
 #[test]
-fn the_table_names_cell_and_pickers_and_what_failed_stands_below() {
+fn each_cell_has_a_table_under_its_title_and_what_failed_stands_below() {
     let text = report(2).text();
     let row = |name: &str| {
-        let line = text.lines().find(|line| line.contains(name)).unwrap();
-        let columns: Vec<&str> = line
-            .split('┆')
-            .map(|column| column.trim_matches(['│', ' ']))
-            .collect();
-        columns.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
+    assert!(
+        text.contains("\nduplex, 1k, 4 events, 32 streams\n"),
+        "{text}"
+    );
     assert_eq!(
         row("pointsman-epp"),
-        [
-            "duplex, 1k, 4 events, 32 streams",
-            "pointsman-epp",
-            "2000",
-            "0.50 / 0.50 / 0.50",
-            "1.00 / 1.00",
-            "1.20",
-            "1.20",
-            "12.5",
-            "2",
-            "0.25",
-        ]
+        "pointsman-epp 2000 0.50 / 0.50 / 0.50 1.00 / 1.00 12.00 1.20 12.5 2 0.25"
     );
-    assert_eq!(row("┆ floor ")[1..3], ["floor", "2000"]);
+    assert!(row("floor").starts_with("floor 2000"));
     assert!(
         text.ends_with("duplex, 1k, 4 events, 32 streams: pointsman-epp: 2 failed: closed early\n"),
         "{text}"
     );
+}
+
+#[test]
+fn the_table_of_a_cell_fits_into_its_width_with_figures_as_large_as_they_come() {
+    let mut report = report(2);
+    let figures = &mut report.cells[0].pickers[0].median;
+    for times in [&mut figures.pick_ms, &mut figures.stream_ms] {
+        (times.p50, times.p99, times.p999) = (1234.5, 12345.6, 30000.0);
+    }
+    let text = report.text();
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest.unwrap() <= 110, "{text}");
+}
+
+#[test]
+fn circumstances_are_told_where_they_play_a_part() {
+    let of = |words: &[&str]| {
+        let words = ["bench"].iter().chain(words);
+        let comparison = Line::parse_from(words).arguments.comparison;
+        let mut report = Report::new(&comparison);
+        let process = Some(NamedProcess {
+            pid: 7,
+            program: "peer-epp".to_owned(),
+        });
+        let peer = Measured {
+            process,
+            ..measured("peer", measurement(1000, 0))
+        };
+        report.add(&cells(&comparison)[0], comparison.shared, vec![peer]);
+        report.text()
+    };
+    let elsewhere = of(&["--target=peer=127.0.0.1:9002@7"]);
+    assert!(
+        !elsewhere.contains("pods") && !elsewhere.contains("TLS"),
+        "{elsewhere}"
+    );
+    assert!(
+        elsewhere.contains("peer is the process 7 (peer-epp)\n"),
+        "{elsewhere}"
+    );
+    let here = of(&["--tls", "--against=floor"]);
+    assert!(
+        here.contains("; 8 pods; 1 connection; TLS to pointsman-epp\n"),
+        "{here}"
+    );
+}
+
+#[test]
+fn a_report_that_lacks_cells_says_so() {
+    let mut report = report(0);
+    assert!(report.has_cells() && !report.text().contains("NOT COMPLETE"));
+    report.is_complete = false;
+    assert!(report.text().contains("NOT COMPLETE"));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Who hears of one job, and what the driver knows of it.
 
-use pointsman_domain::time::Timestamp;
-use pointsman_engine::job::AdapterId;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -15,9 +13,6 @@ pub(super) struct Listener {
     pub(super) choice: usize,
     pub(super) finish_reason: FinishReason,
     pub(super) course: Course,
-    pub(super) adapter: Option<AdapterId>,
-    /// When its prompt is there, in the model's time.
-    pub(super) prompt_arrives: Timestamp,
 }
 
 impl Listener {
@@ -31,17 +26,6 @@ impl Listener {
     pub(super) fn token(&self, index: u32) {
         let choice = self.choice;
         self.tell(Progress::Token { choice, index });
-    }
-
-    /// Whether the job waits at `now` for something else than room in the batch: for its prompt, or
-    /// for its adapter, which may have no place.
-    pub(super) fn is_deferred(
-        &self,
-        now: Timestamp,
-        has_place: impl FnOnce(AdapterId) -> bool,
-    ) -> bool {
-        let may_run = self.prompt_arrives <= now && self.adapter.is_none_or(has_place);
-        !(self.course.was_admitted() || may_run)
     }
 
     fn tell(&self, progress: Progress) {

@@ -46,6 +46,7 @@ fn snapshot() -> Snapshot {
         stats: EngineStats {
             running: 3,
             waiting: 5,
+            deferred: 2,
             kv_usage: Unit::clamped(0.25),
             totals: EngineTotals {
                 prefix_query_tokens: 50,
@@ -56,7 +57,6 @@ fn snapshot() -> Snapshot {
                 ..EngineTotals::default()
             },
         },
-        deferred: 2,
         measures,
         lora_info: LoraInfo::default(),
     }

@@ -50,9 +50,7 @@ fn tokens_of_a_request_that_never_finishes_count_by_themselves() {
     let start = Instant::now();
     let mut measures = Measures::new(1000);
     let mut course = Course::new(1, start);
-    assert!(!course.was_admitted());
     course.admit(start);
-    assert!(course.was_admitted());
     for millis in [1, 2] {
         measures.token(&mut course, start + Duration::from_millis(millis));
     }

@@ -162,10 +162,6 @@ async fn the_newest_series_names_the_running_and_the_waiting_adapters() {
         engine.adapters_in_use().await,
         ("a".to_owned(), "a,b".to_owned())
     );
-    // The last one waits for the next step only.
-    engine.until_metric(&waiting("deferred"), 1.0).await;
-    engine.until_metric(&waiting("capacity"), 1.0).await;
-
     drop(first);
     engine.until_metric(ABORTED, 1.0).await;
     assert_eq!(
@@ -180,6 +176,23 @@ async fn the_newest_series_names_the_running_and_the_waiting_adapters() {
         engine.adapters_in_use().await,
         (String::new(), String::new())
     );
+    engine.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_passed_over_for_its_adapter_is_deferred() {
+    let engine = start(&[CROWDED, &["--slots", "2"]].concat()).await;
+    let mut streams = Vec::new();
+    for model in ["a", "b", "a", "a"] {
+        // More tokens than are generated within a test.
+        let body = streamed(of_model(model, chat(QUESTION, 60_000)));
+        streams.push(engine.send(engine.post(CHAT, &body)).await);
+    }
+    engine.until_metric(RUNNING, 2.0).await;
+    // The second one finds no place for its adapter, the last one no slot.
+    engine.until_metric(&waiting("deferred"), 1.0).await;
+    engine.until_metric(&waiting("capacity"), 1.0).await;
+    drop(streams);
     engine.stop().await;
 }
 

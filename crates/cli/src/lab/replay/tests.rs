@@ -157,6 +157,50 @@ fn a_recording_that_ended_early_says_so() {
         (&report["verdict"], &report["end"]),
         (&"identical".into(), &"queue_full".into())
     );
+}
+
+#[test]
+fn a_recording_without_its_end_is_identical_as_far_as_it_goes() {
+    let text = recording();
     let (start, _) = text.split_at(text.rfind("{\"end\"").unwrap());
-    assert_eq!(json(start, &[])["end"], "missing");
+    for text in [start, &start[..start.len() - 40]] {
+        let report = json(text, &["--verify"]);
+        assert_eq!(report["verdict"], "identical_as_far_as_it_goes");
+        assert_eq!(report["end"], "missing");
+        let (printed, result) = replay(text, &["--verify"]);
+        result.unwrap();
+        assert!(printed.contains("identical as far as it goes"), "{printed}");
+    }
+}
+
+#[test]
+fn a_recording_without_entries_proves_nothing_and_is_an_error() {
+    let text = recording();
+    let header = text.split_inclusive('\n').next().unwrap();
+    let ended = format!("{header}{{\"end\":{{\"entries\":0,\"reason\":\"complete\"}}}}\n");
+    for text in [header, &ended] {
+        let (printed, result) = replay(text, &["--verify"]);
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("nothing was compared"), "{error}");
+        assert!(printed.contains("identical as far as it goes"), "{printed}");
+        replay(text, &[]).1.unwrap();
+    }
+}
+
+#[test]
+fn what_follows_the_last_line_and_begins_none_is_an_error() {
+    let text = recording();
+    let header = text.split_inclusive('\n').next().unwrap();
+    let appended = format!("{header}this is not json at all");
+    let (printed, result) = replay(&appended, &["--verify"]);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("line 2: not a line"), "{error}");
+    assert!(printed.contains("unreadable"), "{printed}");
+}
+
+#[test]
+fn a_seed_that_no_float_holds_is_printed_digit_by_digit() {
+    let seed = u64::MAX - 1;
+    let text = recording().replacen("\"seed\":7,", &format!("\"seed\":{seed},"), 1);
+    assert_eq!(json(&text, &[])["seed"], seed.to_string());
 }

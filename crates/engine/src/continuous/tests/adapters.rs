@@ -64,8 +64,9 @@ fn a_request_whose_adapter_finds_no_place_is_passed_over_until_one_is_free() {
     for id in [short, long, same, plain] {
         assert_eq!(admitted_millis(&events, id), Some(0));
     }
-    assert_eq!(engine.stats().waiting, 1);
+    assert_eq!((engine.stats().waiting, engine.stats().deferred), (1, 1));
     events.extend(drain(&mut engine, Timestamp::ZERO).0);
+    assert_eq!(engine.stats().deferred, 0);
     // Adapter 1 leaves with its only request.
     let end = token_millis(&events, short).last().copied();
     assert_eq!(admitted_millis(&events, blocked), end);
@@ -89,6 +90,8 @@ fn a_request_that_was_passed_over_keeps_its_place_in_the_queue() {
     let last = engine.submit(job(4, 4, 1)).unwrap();
     engine.advance(Timestamp::ZERO, &mut events);
     assert_eq!(admitted_millis(&events, bypassing), Some(0));
+    // The last one waits for a slot.
+    assert_eq!((engine.stats().waiting, engine.stats().deferred), (2, 1));
     events.extend(drain(&mut engine, Timestamp::ZERO).0);
     let ends = |id| token_millis(&events, id).last().copied();
     // The slot that the third one leaves first goes to the last one, as adapter 1 is still in use.

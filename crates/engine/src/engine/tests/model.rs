@@ -118,6 +118,7 @@ impl Chronicle {
         let (stats, config) = (engine.stats(), &engine.config);
         assert_eq!(stats.running + stats.waiting, self.open());
         assert!(stats.running <= config.slots());
+        assert!(stats.deferred <= stats.waiting);
         let totals = EngineTotals {
             preemptions: stats.totals.preemptions,
             generation_tokens: stats.totals.generation_tokens,

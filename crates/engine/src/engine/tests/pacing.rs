@@ -76,10 +76,14 @@ fn a_decode_engine_wakes_when_the_next_prompt_arrives() {
         let mut events = Vec::new();
         let long = engine.submit(job(1, 30, 1)).unwrap();
         let short = engine.submit(job(2, 10, 1)).unwrap();
+        assert_eq!(engine.stats().deferred, 2, "their transfers have not begun");
         let start = Timestamp::from_millis(100);
         let arrival = engine.advance(start, &mut events);
         assert_eq!(arrival, Some(Timestamp::from_millis(115)));
         assert_eq!((engine.stats().running, engine.stats().waiting), (0, 2));
+        assert_eq!(engine.stats().deferred, 2);
+        engine.advance(Timestamp::from_millis(115), &mut events);
+        assert_eq!((engine.stats().running, engine.stats().deferred), (1, 1));
         // A call that comes late changes nothing of what has happened.
         engine.advance(Timestamp::from_millis(500), &mut events);
         assert_eq!(admitted_millis(&events, short), Some(115));

@@ -15,7 +15,7 @@ use pointsman_proto::ext_proc::{
     ProcessingResponse, ProtocolConfiguration, StreamedBodyResponse,
 };
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
@@ -28,6 +28,8 @@ pub(super) enum Fault {
     Nothing,
     ChangesAByte,
     NamesNoDestination,
+    /// In the answer to the headers there is none.
+    NamesTheDestinationWithTheBody,
     ClosesBeforeTheResponse,
     Refuses,
     FailsTheCall,
@@ -42,13 +44,27 @@ pub(super) struct Picker {
 
 impl Picker {
     pub(super) async fn start(fault: Fault) -> Self {
+        Self::serve(Service { fault, held: None }).await
+    }
+
+    /// A faultless picker that does not pick for a stream until its release is used.
+    pub(super) async fn start_held() -> (Self, Held) {
+        let (sender, held) = mpsc::unbounded_channel();
+        let service = Service {
+            fault: Fault::Nothing,
+            held: Some(sender),
+        };
+        (Self::serve(service).await, held)
+    }
+
+    async fn serve(service: Service) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let mut server = JoinSet::new();
         server.spawn(async move {
             Server::builder()
-                .add_service(ExternalProcessorServer::new(Service { fault }))
+                .add_service(ExternalProcessorServer::new(service))
                 .serve_with_incoming(incoming)
                 .await
                 .unwrap();
@@ -60,8 +76,12 @@ impl Picker {
     }
 }
 
+/// The releases of the streams that wait for their destination, in the order in which they came.
+pub(super) type Held = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
+
 struct Service {
     fault: Fault,
+    held: Option<mpsc::UnboundedSender<oneshot::Sender<()>>>,
 }
 
 #[tonic::async_trait]
@@ -76,7 +96,13 @@ impl ExternalProcessor for Service {
             return Err(Status::resource_exhausted("too many streams"));
         }
         let (replies, receiver) = mpsc::channel(1000);
+        let hold = self.held.as_ref().map(|held| {
+            let (release, hold) = oneshot::channel();
+            held.send(release).unwrap();
+            hold
+        });
         let stream = Stream {
+            hold,
             fault: self.fault,
             config: ProtocolConfiguration::default(),
             held: Vec::new(),
@@ -88,6 +114,7 @@ impl ExternalProcessor for Service {
 }
 
 struct Stream {
+    hold: Option<oneshot::Receiver<()>>,
     fault: Fault,
     config: ProtocolConfiguration,
     held: Vec<HttpBody>,
@@ -96,6 +123,9 @@ struct Stream {
 
 impl Stream {
     async fn answer(mut self, mut messages: Streaming<ProcessingRequest>) {
+        if let Some(hold) = self.hold.take() {
+            hold.await.unwrap();
+        }
         while let Ok(Some(message)) = messages.message().await {
             if let Some(config) = message.protocol_config {
                 self.config = config;
@@ -135,7 +165,11 @@ impl Stream {
 
     fn request_body(&mut self, body: HttpBody, answers: &mut Vec<Response>) {
         if !is_duplex(self.config.request_body_mode) {
-            answers.push(Response::RequestBody(body_answer(false, body)));
+            let mut answer = body_answer(false, body);
+            if self.fault == Fault::NamesTheDestinationWithTheBody {
+                answer.response = headers(Some(DESTINATION)).response;
+            }
+            answers.push(Response::RequestBody(answer));
             return;
         }
         let is_last = body.end_of_stream;
@@ -152,7 +186,16 @@ impl Stream {
         if self.fault == Fault::EndsTheBodyTwice {
             self.held.push(self.held.last().unwrap().clone());
         }
-        let echo = |body| Response::RequestBody(body_answer(true, body));
+        let names_here = self.fault == Fault::NamesTheDestinationWithTheBody;
+        let echo = |body| {
+            let mut answer = body_answer(true, body);
+            if let (true, Some(echo)) = (names_here, &mut answer.response) {
+                echo.header_mutation = headers(Some(DESTINATION))
+                    .response
+                    .and_then(|answer| answer.header_mutation);
+            }
+            Response::RequestBody(answer)
+        };
         answers.extend(self.held.drain(..).map(echo));
     }
 
@@ -162,8 +205,10 @@ impl Stream {
                 status: Some(HttpStatus { code: 503 }),
                 ..ImmediateResponse::default()
             }),
-            Fault::NamesNoDestination => Response::RequestHeaders(headers(None)),
-            _ => Response::RequestHeaders(headers(Some("10.0.0.1:80"))),
+            Fault::NamesNoDestination | Fault::NamesTheDestinationWithTheBody => {
+                Response::RequestHeaders(headers(None))
+            }
+            _ => Response::RequestHeaders(headers(Some(DESTINATION))),
         }
     }
 }
@@ -207,3 +252,5 @@ fn body_answer(is_duplex: bool, body: HttpBody) -> BodyResponse {
         }),
     }
 }
+
+const DESTINATION: &str = "10.0.0.1:80";
