@@ -244,9 +244,11 @@ impl World<'_> {
                 EngineEvent::Token { id, index: 0, .. } => self.first_token(plan(id)),
                 EngineEvent::Finished { id, .. } => self.finished(plan(id)),
                 EngineEvent::Cached { key, .. } => {
-                    self.cache_changed(endpoint, key, Change::Stored)
+                    self.engines.members[endpoint].cached.insert(key);
+                    self.cache_changed(endpoint, key, Change::Stored);
                 }
                 EngineEvent::Evicted { key, .. } => {
+                    self.engines.members[endpoint].cached.remove(&key);
                     self.cache_changed(endpoint, key, Change::Removed);
                 }
                 EngineEvent::Token { .. }

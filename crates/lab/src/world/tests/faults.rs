@@ -151,6 +151,25 @@ fn a_picker_that_restarts_forgets_and_goes_on() {
 }
 
 #[test]
+fn a_picker_that_restarts_is_told_what_the_engines_hold() {
+    let cached = |faults: &[Fault]| {
+        let exact = policy::find("prefix-affinity").unwrap().text;
+        let outcome = run_with(exact, faults, |_| {});
+        let tokens = outcome.records.iter().map(|r| u64::from(r.cached_tokens));
+        tokens.sum::<u64>() as f64
+    };
+    // Again and again, so that what it had to learn anew each time would be missed.
+    let restarts: Vec<_> = (1..40)
+        .map(|number| Fault::PickerRestarts {
+            picker: 0,
+            at_ms: at(180.0 * f64::from(number)),
+        })
+        .collect();
+    let (with, without) = (cached(&restarts), cached(&[]));
+    assert!(with > 0.99 * without, "{with} of {without}");
+}
+
+#[test]
 fn metrics_that_cannot_be_read_stop_nothing() {
     let all = (0..4).map(|endpoint| Fault::Unreadable {
         endpoint,
