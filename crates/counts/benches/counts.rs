@@ -52,7 +52,7 @@ fn block_keys(facts: RequestFacts) -> (Vec<BlockKey>, RequestFacts) {
 #[bench::endpoints_8(fresh(|| warm::before_offer(8)))]
 #[bench::endpoints_256(fresh(|| warm::before_offer(256)))]
 fn pool_offer(moment: Moment) -> (Box<Pool>, Vec<Output>) {
-    take(moment)
+    moment.take()
 }
 
 // Counts the end of a request, which gives its reservation back.
@@ -60,7 +60,7 @@ fn pool_offer(moment: Moment) -> (Box<Pool>, Vec<Output>) {
 #[bench::endpoints_8(fresh(|| warm::before_end(8)))]
 #[bench::endpoints_256(fresh(|| warm::before_end(256)))]
 fn pool_end(moment: Moment) -> (Box<Pool>, Vec<Output>) {
-    take(moment)
+    moment.take()
 }
 
 // Counts how a chunk of a response is passed on in duplex mode, and read if it is of an event stream.
@@ -83,17 +83,6 @@ fn response_chunk(exchange: Exchange) -> (Box<Stream>, Vec<Action>) {
 #[bench::vllm(fresh(page::vllm))]
 fn metrics_page(page: Vec<u8>) -> (LoadSample, Vec<u8>) {
     (black_box(VLLM.read(&page)), page)
-}
-
-fn take(moment: Moment) -> (Box<Pool>, Vec<Output>) {
-    let Moment {
-        mut pool,
-        now,
-        input,
-        mut outputs,
-    } = moment;
-    pool.input(now, input, &mut outputs);
-    (pool, outputs)
 }
 
 /// Makes an input from the beginning of a page of memory on, so that it lies the same way in every

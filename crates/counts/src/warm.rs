@@ -9,8 +9,9 @@ use pointsman_domain::load::LoadSample;
 use pointsman_domain::observation::EndCause;
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::Unit;
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::{Detail, Input, Output, Pool};
-use pointsman_policy::config::{self, Attachment};
+use pointsman_policy::config;
 use pointsman_request::read;
 
 use crate::body::{self, Request};
@@ -66,6 +67,19 @@ pub fn facts(request: &Request) -> RequestFacts {
 }
 
 impl Moment {
+    /// Lets it happen.
+    #[inline]
+    pub fn take(self) -> (Box<Pool>, Vec<Output>) {
+        let Self {
+            mut pool,
+            now,
+            input,
+            mut outputs,
+        } = self;
+        pool.input(now, input, &mut outputs);
+        (pool, outputs)
+    }
+
     #[expect(clippy::expect_used, reason = "an empty configuration has no problems")]
     fn new(endpoints: u32) -> Self {
         let compiled = config::load("", Attachment::Gateway).expect("the default does not compile");
@@ -145,13 +159,7 @@ mod tests {
             assert_eq!(moment.pool.sizes().endpoints, endpoints as usize);
             assert_eq!(moment.pool.sizes().in_flight, endpoints as usize);
             moment.outputs.clear();
-            let Moment {
-                mut pool,
-                now,
-                input,
-                mut outputs,
-            } = moment;
-            pool.input(now, input, &mut outputs);
+            let (_, outputs) = moment.take();
             let picked = outputs.iter().find_map(|output| match output {
                 Output::Event(Event::Picked(picked)) => Some(picked),
                 _ => None,

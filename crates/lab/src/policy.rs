@@ -1,6 +1,7 @@
 //! Policies: picker configurations that the simulator knows by name.
 
-use pointsman_policy::config::{Attachment, Compiled};
+use pointsman_pipeline::config::Attachment;
+use pointsman_policy::config::Compiled;
 use pointsman_policy::problem::Problems;
 
 /// A picker configuration under a name.

@@ -12,8 +12,8 @@ use pointsman_domain::time::Timestamp;
 use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Input, Output, Pool};
 use pointsman_pipeline::record::reader::{Fault, ReadError, Reader};
-use pointsman_pipeline::record::{self, Configuration, Entry, Line, Step};
-use pointsman_policy::config::{self, Attachment};
+use pointsman_pipeline::record::{Configuration, Entry, Line, Step};
+use pointsman_policy::config;
 use pointsman_policy::problem::Problems;
 
 use self::comparison::Mismatch;
@@ -156,12 +156,8 @@ impl Replay {
     }
 
     fn load(&self, configuration: &Configuration) -> Result<RuntimeConfig, Stop> {
-        let attachment = match configuration.attachment {
-            record::Attachment::Gateway => Attachment::Gateway,
-            record::Attachment::Standalone => Attachment::Standalone,
-        };
         let line = self.reader.line();
-        config::load(&configuration.text, attachment)
+        config::load(&configuration.text, configuration.attachment)
             .map(|compiled| compiled.runtime)
             .map_err(|problems| Stop::Unusable { line, problems })
     }

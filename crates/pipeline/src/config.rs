@@ -3,6 +3,7 @@
 use pointsman_admission::hold::HoldLimits;
 use pointsman_domain::block::BlockSize;
 use pointsman_schedule::profile::Profile;
+use serde::{Deserialize, Serialize};
 
 /// The configuration in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,4 +44,14 @@ impl PrefixSource {
     pub(crate) const fn is_reported(self) -> bool {
         matches!(self, Self::Reported | Self::ReportedAndPredicted)
     }
+}
+
+/// What stands between clients and the picker. It decides what an answer may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attachment {
+    /// A gateway of the user's, which may take one destination only.
+    Gateway,
+    /// The Envoy that comes with us, which tries the next destination when one fails.
+    Standalone,
 }

@@ -12,6 +12,7 @@ use pointsman_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::config::Attachment;
 use crate::pool::{Input, Output};
 
 /// One line of a recording.
@@ -48,19 +49,9 @@ pub struct Header {
 pub struct Configuration {
     /// The text, empty where none was given.
     pub text: String,
-    /// What the picker was attached to.
+    /// What the picker was attached to, as it takes part in making a configuration of the text.
     pub attachment: Attachment,
     hash: u64,
-}
-
-/// What stood between clients and the picker. It takes part in making a configuration of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Attachment {
-    /// A gateway of the user's.
-    Gateway,
-    /// The Envoy that comes with the picker.
-    Standalone,
 }
 
 /// One step of the pool.

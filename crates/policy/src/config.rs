@@ -12,29 +12,10 @@ pub(crate) mod spec;
 use core::time::Duration;
 
 use pointsman_api::picker_config::EndpointPickerConfig;
-use pointsman_pipeline::config::RuntimeConfig;
+use pointsman_pipeline::config::{Attachment, RuntimeConfig};
 
 use crate::plugin::data_layer::METRICS_PATH_DEFAULT;
 use crate::problem::{Findings, Problem, Problems};
-
-/// What stands between clients and the picker. It decides what an answer may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attachment {
-    /// A gateway of the user's, which may take one destination only.
-    Gateway,
-    /// The Envoy that comes with us, which tries the next destination when one fails.
-    Standalone,
-}
-
-impl Attachment {
-    /// How many endpoints an answer lists if the picker's parameters do not say.
-    pub const fn destinations_max_default(self) -> usize {
-        match self {
-            Self::Gateway => 1,
-            Self::Standalone => 3,
-        }
-    }
-}
 
 /// All that follows from a configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +85,14 @@ pub fn load(text: &str, attachment: Attachment) -> Result<Compiled, Problems> {
 /// million tokens, the KV caches of a few hundred engines.
 pub(crate) const PREFIX_BYTES_MAX: usize = 256 << 20;
 
+/// How many endpoints an answer lists if the picker's parameters do not say.
+const fn destinations_max_default(attachment: Attachment) -> usize {
+    match attachment {
+        Attachment::Gateway => 1,
+        Attachment::Standalone => 3,
+    }
+}
+
 fn compile_noting(
     spec: &EndpointPickerConfig,
     attachment: Attachment,
@@ -122,7 +111,7 @@ fn compile_noting(
         profile: choice.profile,
         destinations_max: choice
             .destinations_max
-            .unwrap_or_else(|| attachment.destinations_max_default()),
+            .unwrap_or_else(|| destinations_max_default(attachment)),
         block_size,
         prefix_source,
         prefix_bytes_max: PREFIX_BYTES_MAX,

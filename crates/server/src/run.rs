@@ -1,8 +1,9 @@
 //! One run of the process: configuration, start, signals, drain.
 
 use anyhow::{Context, Result};
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::record;
-use pointsman_policy::config::{Attachment, Compiled};
+use pointsman_policy::config::Compiled;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
@@ -61,15 +62,15 @@ async fn configuration(flags: &Flags) -> Result<Configured> {
         (None, Some(text)) => (text.clone(), "--config-text".to_owned()),
         (None, None) => (String::new(), "the built-in configuration".to_owned()),
     };
-    let (attachment, recorded) = if flags.eds_port.is_some() {
-        (Attachment::Standalone, record::Attachment::Standalone)
+    let attachment = if flags.eds_port.is_some() {
+        Attachment::Standalone
     } else {
-        (Attachment::Gateway, record::Attachment::Gateway)
+        Attachment::Gateway
     };
     let compiled = pointsman_policy::config::load(&text, attachment)
         .map_err(|problems| anyhow::Error::new(Unusable { from, problems }))?;
     Ok(Configured {
-        given: record::Configuration::new(text, recorded),
+        given: record::Configuration::new(text, attachment),
         compiled,
     })
 }

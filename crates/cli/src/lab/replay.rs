@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pointsman_lab::replay::summary::{Ending, Summary};
 use pointsman_lab::replay::{Difference, Goal, Replay, Stop};
 use pointsman_pipeline::record::{EndReason, LINE_BYTES_MAX};
 use serde::Serialize;
 
+use crate::progress::Progress;
 use crate::table;
 
 /// Which recording, and what for.
@@ -42,10 +42,10 @@ pub(crate) fn run(arguments: &ReplayArguments, output: &mut dyn Write) -> Result
     let file = File::open(&arguments.file)
         .with_context(|| format!("cannot open {}", arguments.file.display()))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let bar = bar(bytes);
+    let bar = Progress::start(bytes, TEMPLATE);
     let (summary, stop) = read(BufReader::new(file), goal, &bar)
         .with_context(|| format!("cannot read {}", arguments.file.display()))?;
-    bar.finish_and_clear();
+    drop(bar);
 
     let report = Report::new(&arguments.file, goal, &summary, stop.as_ref());
     let text = if arguments.json {
@@ -66,15 +66,13 @@ pub(crate) fn run(arguments: &ReplayArguments, output: &mut dyn Write) -> Result
 }
 
 /// Reads to the end, or to what stops it.
-fn read(
-    mut file: impl BufRead,
-    goal: Goal,
-    bar: &ProgressBar,
-) -> io::Result<(Summary, Option<Stop>)> {
+fn read(mut file: impl BufRead, goal: Goal, bar: &Progress) -> io::Result<(Summary, Option<Stop>)> {
     let mut replay = Replay::new(goal);
     let mut line = Vec::new();
+    let mut bytes = 0;
     while next_line(&mut file, &mut line)? {
-        bar.inc(line.len() as u64);
+        bytes += line.len() as u64;
+        bar.reach(bytes);
         if let Err(stop) = replay.line(&line) {
             return Ok((replay.summary().clone(), Some(stop)));
         }
@@ -273,15 +271,6 @@ const fn end(ending: Ending) -> &'static str {
         Ending::Told(EndReason::QueueFull) => "queue_full",
         Ending::Told(EndReason::BytesMax) => "bytes_max",
         Ending::Told(EndReason::Unwritable) => "unwritable",
-    }
-}
-
-/// A bar if stderr is a terminal, else nothing.
-fn bar(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template(TEMPLATE) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }
 

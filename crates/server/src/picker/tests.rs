@@ -1,7 +1,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use pointsman_pipeline::record::Attachment;
+use pointsman_pipeline::config::Attachment;
 use pointsman_policy::config;
 
 use super::*;
@@ -20,7 +20,7 @@ fn picker(path: &Path, metrics_port: u16) -> Result<(Picker, Opening)> {
     ];
     let given = ["--metrics-port", &metrics_port, "--record", path];
     let (flags, _) = flags::parse(fixed.iter().chain(&given)).unwrap();
-    let compiled = config::load("", config::Attachment::Gateway).unwrap();
+    let compiled = config::load("", Attachment::Gateway).unwrap();
     let given = Configuration::new(String::new(), Attachment::Gateway);
     Picker::new(flags, Configured { given, compiled })
 }

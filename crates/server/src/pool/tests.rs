@@ -1,7 +1,8 @@
 use pointsman_domain::block::BlockSize;
 use pointsman_domain::decision::Refusal;
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::ScrapeFault;
-use pointsman_policy::config::{Attachment, compile, parse};
+use pointsman_policy::config::{compile, parse};
 
 use super::*;
 use crate::metrics::Metrics;

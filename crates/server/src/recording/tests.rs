@@ -8,9 +8,10 @@ use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockSize};
 use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::EndpointSpec;
 use pointsman_domain::facts::RequestFacts;
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::Input;
 use pointsman_pipeline::record::reader::Reader;
-use pointsman_pipeline::record::{Attachment, Configuration, End, EndReason, FORMAT, Line};
+use pointsman_pipeline::record::{Configuration, End, EndReason, FORMAT, Line};
 use pointsman_policy::config;
 use pointsman_request::head::Head;
 use pointsman_request::read::with_body;
@@ -86,7 +87,7 @@ impl Recorded {
         let recorder = Arc::new(Recorder::new(Metrics::new().unwrap()));
         let gauges = recorder.metrics.recording.clone();
         let (tape, recording) = start(disk, header(), limits, gauges).unwrap();
-        let compiled = config::load("", config::Attachment::Gateway).unwrap();
+        let compiled = config::load("", Attachment::Gateway).unwrap();
         let (door, _lives) = PoolDoor::new(compiled.runtime, 7, 1, recorder, tape);
         door.input(Input::Endpoints(vec![EndpointSpec::new(
             "default/one".to_owned(),
@@ -284,7 +285,7 @@ async fn a_disk_that_fails_ends_the_recording_and_serving_goes_on() {
 async fn what_has_no_form_in_a_recording_ends_it() {
     let disk = Disk::default();
     let recorded = Recorded::to(disk.clone(), ROOMY);
-    let compiled = config::load("", config::Attachment::Gateway).unwrap();
+    let compiled = config::load("", Attachment::Gateway).unwrap();
     let next = Box::new(compiled.runtime);
     recorded.door.input(Input::Configure(next));
     recorded.serve_until_it_ends();

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use hyper_util::rt::TokioIo;
 use pointsman_domain::endpoint::EndpointSpec;
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::Input;
-use pointsman_policy::config::{Attachment, load};
+use pointsman_policy::config::load;
 use pointsman_proto::ext_proc::external_processor_client::ExternalProcessorClient;
 use pointsman_proto::ext_proc::external_processor_server::ExternalProcessorServer;
 use pointsman_proto::ext_proc::processing_request::Request as Message;

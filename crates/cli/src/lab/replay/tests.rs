@@ -2,10 +2,9 @@ use pointsman_domain::block::BlockSize;
 use pointsman_domain::endpoint::EndpointSpec;
 use pointsman_domain::facts::{RequestFacts, RequestId};
 use pointsman_domain::time::Timestamp;
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::{Detail, Input, Pool};
-use pointsman_pipeline::record::{
-    Attachment, Configuration, End, Entry, FORMAT, Header, Line, Step,
-};
+use pointsman_pipeline::record::{Configuration, End, Entry, FORMAT, Header, Line, Step};
 use pointsman_policy::config;
 use serde_json::Value;
 use tempfile::NamedTempFile;
@@ -14,7 +13,7 @@ use super::*;
 
 /// The recording of a pool that gets two endpoints and a request.
 fn recording() -> String {
-    let compiled = config::load("", config::Attachment::Gateway).unwrap();
+    let compiled = config::load("", Attachment::Gateway).unwrap();
     let mut pool = Pool::new(compiled.runtime, 7);
     let endpoint = |number: u8| {
         EndpointSpec::new(format!("default/{number}"), ([10, 0, 0, number], 80).into())
@@ -144,7 +143,7 @@ fn a_line_that_never_ends_is_not_read_to_its_end() {
     let mut line = Vec::new();
     assert!(next_line(&mut endless, &mut line).unwrap());
     assert_eq!(line.len(), LINE_BYTES_MAX + 2);
-    let (_, stop) = read(endless, Goal::Verify, &ProgressBar::hidden()).unwrap();
+    let (_, stop) = read(endless, Goal::Verify, &Progress::start(0, TEMPLATE)).unwrap();
     let error = stop.unwrap().to_string();
     assert!(error.starts_with("line 1: it has"), "{error}");
 }

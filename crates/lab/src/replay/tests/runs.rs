@@ -11,9 +11,10 @@ use pointsman_domain::load::LoadSample;
 use pointsman_domain::observation::{EndCause, Observation, Usage};
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::{Tokens, Unit};
+use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::{Detail, Input, Output, Pool, ScrapeFault};
 use pointsman_pipeline::record::{
-    Attachment, Configuration, End, EndReason, Entry, FORMAT, Header, Line, Step,
+    Configuration, End, EndReason, Entry, FORMAT, Header, Line, Step,
 };
 use pointsman_policy::config;
 use proptest::prelude::*;
@@ -182,9 +183,7 @@ impl Run {
 }
 
 fn compiled(text: &str) -> pointsman_pipeline::config::RuntimeConfig {
-    config::load(text, config::Attachment::Standalone)
-        .unwrap()
-        .runtime
+    config::load(text, Attachment::Standalone).unwrap().runtime
 }
 
 fn given(text: &str) -> Configuration {

@@ -17,8 +17,9 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
+use crate::config::Attachment;
 use crate::pool::{Detail, Input, Output, ScrapeFault};
-use crate::record::{Attachment, Configuration, End, EndReason, Entry, FORMAT, Header, Line, Step};
+use crate::record::{Configuration, End, EndReason, Entry, FORMAT, Header, Line, Step};
 
 pub(super) fn line() -> impl Strategy<Value = Line> {
     prop_oneof![
