@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use pointsman_cli::envoy_binary;
 use pointsman_cli::harness::engine::Engine;
 use pointsman_cli::harness::envoy::EnvoyOptions;
+use pointsman_cli::harness::envoy::imitation::Imitation;
 use pointsman_cli::harness::picker::PickerOptions;
 use pointsman_cli::harness::stack::{Stack, StackOptions};
 use serde_json::json;
@@ -74,6 +75,33 @@ pub fn slow(engines: usize) -> StackOptions {
         engine_arguments: arguments(&["--decode-step-ms=20"]),
         ..quick(engines)
     }
+}
+
+/// A setup of a picker and this Envoy, for backends that a test brings along.
+pub fn bare(envoy: EnvoyOptions) -> StackOptions {
+    StackOptions { envoy, ..quick(0) }
+}
+
+/// The standalone Envoy, which shows the picker the body of so many percent of the responses.
+pub fn sampling(sample_percent: f64) -> EnvoyOptions {
+    EnvoyOptions {
+        sample_percent,
+        ..EnvoyOptions::default()
+    }
+}
+
+/// A gateway that is not the standalone Envoy.
+pub fn imitating(imitation: Imitation) -> EnvoyOptions {
+    EnvoyOptions {
+        imitation,
+        ..EnvoyOptions::default()
+    }
+}
+
+/// The two gateways that show the picker the bodies of all responses: the standalone Envoy, in pieces
+/// that wait for their answers, and one that speaks full duplex.
+pub fn seeing_all() -> [EnvoyOptions; 2] {
+    [sampling(100.0), imitating(Imitation::FullDuplex)]
 }
 
 /// Lets an engine play these faults from now on, and no others.

@@ -108,6 +108,17 @@ impl Answer {
     }
 }
 
+/// The body of a chat request of exactly so many bytes, at least a few hundred.
+pub fn body_of(bytes: usize) -> Bytes {
+    let empty = Chat::new("", 1).body(Form::Plain).len();
+    let text: String = "word"
+        .chars()
+        .cycle()
+        .take(bytes.saturating_sub(empty))
+        .collect();
+    Chat::new(&text, 1).body(Form::Plain)
+}
+
 fn document(answer: &Value) -> Result<(String, Value)> {
     let text = answer.pointer("/choices/0/message/content");
     let text = text.and_then(Value::as_str);

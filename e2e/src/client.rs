@@ -1,32 +1,28 @@
 //! An HTTP client that speaks one protocol to one address.
 
-use core::convert::Infallible;
 use core::net::SocketAddr;
 use core::time::Duration;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
+use crate::body::{Body, whole};
 use crate::chat::{self, Answer, Chat, Form};
 use crate::wait;
 
 /// One user of a server. Clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Client {
-    connections: legacy::Client<HttpConnector, RequestBody>,
+    connections: legacy::Client<HttpConnector, Body>,
     address: SocketAddr,
 }
-
-/// The body of a request, in any number of pieces and with trailers or without.
-pub type RequestBody = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The protocol between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +42,8 @@ pub struct Reply {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
+    /// The trailers, if any came.
+    pub trailers: Option<HeaderMap>,
 }
 
 /// A response whose body is still coming. Dropping it is a client that leaves.
@@ -53,6 +51,7 @@ pub struct Reply {
 pub struct OpenReply {
     response: Response<Incoming>,
     received: Vec<u8>,
+    trailers: Option<HeaderMap>,
 }
 
 impl Client {
@@ -72,18 +71,19 @@ impl Client {
 
     /// Sends a request to `path`, which is not in `request` yet, and waits for the head of the
     /// response.
-    pub async fn open(&self, path: &str, mut request: Request<RequestBody>) -> Result<OpenReply> {
+    pub async fn open(&self, path: &str, mut request: Request<Body>) -> Result<OpenReply> {
         *request.uri_mut() = format!("http://{}{path}", self.address).parse()?;
         let what = format!("{} {}", request.method(), request.uri());
         let response = wait::answer(&what, self.connections.request(request)).await?;
         Ok(OpenReply {
             response: response.context(what)?,
             received: Vec::new(),
+            trailers: None,
         })
     }
 
     /// Sends a request and waits for the complete response.
-    pub async fn send(&self, path: &str, request: Request<RequestBody>) -> Result<Reply> {
+    pub async fn send(&self, path: &str, request: Request<Body>) -> Result<Reply> {
         self.open(path, request).await?.complete().await
     }
 
@@ -131,13 +131,19 @@ impl OpenReply {
         self.response.status()
     }
 
+    /// What of the body has come so far.
+    pub fn received(&self) -> &[u8] {
+        &self.received
+    }
+
     /// Waits for more of the body; false at its end. A body that breaks off is an error.
     pub async fn more(&mut self) -> Result<bool> {
         let Some(frame) = wait::answer("more of a body", self.response.frame()).await? else {
             return Ok(false);
         };
-        if let Ok(data) = frame.context("the body broke off")?.into_data() {
-            self.received.extend_from_slice(&data);
+        match frame.context("the body broke off")?.into_data() {
+            Ok(data) => self.received.extend_from_slice(&data),
+            Err(frame) => self.trailers = frame.into_trailers().ok(),
         }
         Ok(true)
     }
@@ -150,38 +156,18 @@ impl OpenReply {
             status: head.status,
             headers: head.headers,
             body: Bytes::from(self.received),
+            trailers: self.trailers,
         })
     }
 }
 
 /// A POST of JSON.
-pub fn post(body: RequestBody) -> Request<RequestBody> {
+pub fn post(body: Body) -> Request<Body> {
     let mut request = Request::new(body);
     *request.method_mut() = http::Method::POST;
     let json = http::HeaderValue::from_static("application/json");
     request.headers_mut().insert(header::CONTENT_TYPE, json);
     request
-}
-
-/// A body that is sent as a whole, with its length.
-pub fn whole(body: Bytes) -> RequestBody {
-    Full::new(body).boxed_unsync()
-}
-
-/// A body that is sent in pieces, without a length.
-pub fn in_pieces(body: Bytes, piece_bytes: usize) -> RequestBody {
-    let frames: Vec<_> = body
-        .chunks(piece_bytes.max(1))
-        .map(|piece| Ok(hyper::body::Frame::data(Bytes::copy_from_slice(piece))))
-        .collect();
-    http_body_util::StreamBody::new(tokio_stream::iter(frames)).boxed_unsync()
-}
-
-/// A body that ends in trailers.
-pub fn with_trailers(body: Bytes, trailers: HeaderMap) -> RequestBody {
-    Full::new(body)
-        .with_trailers(core::future::ready(Some(Ok(trailers))))
-        .boxed_unsync()
 }
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);

@@ -1,6 +1,11 @@
 //! Reads values out of a metrics page.
 
+use core::time::Duration;
+
 use anyhow::{Result, ensure};
+use pointsman_cli::harness::stack::Stack;
+
+use crate::wait;
 
 /// The sum of the samples of `name` that have all these labels. Where there is none it is 0, as a
 /// family with labels has no sample before its first event.
@@ -21,6 +26,19 @@ pub fn expect(page: &str, name: &str, labels: &[(&str, &str)], expected: f64) ->
     Ok(())
 }
 
+/// Waits until exactly `requests` have ended for this cause since the picker started, and none is in
+/// flight or holds any bytes.
+pub async fn expect_ends(stack: &Stack, cause: &str, requests: f64) -> Result<()> {
+    wait::until("every request has ended", END_MAX, async || {
+        let page = stack.picker.metrics().await?;
+        let completed = "pointsman_requests_completed_total";
+        expect(&page, completed, &[("cause", cause)], requests)?;
+        expect(&page, "pointsman_requests_in_flight", &[], 0.0)?;
+        expect(&page, "pointsman_held_body_bytes", &[], 0.0)
+    })
+    .await
+}
+
 fn sample(line: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
     let rest = line.strip_prefix(name)?;
     let (own, value) = match rest.strip_prefix('{') {
@@ -34,6 +52,9 @@ fn sample(line: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         None
     }
 }
+
+/// Requests end at once; this is for a machine that is busy with other things.
+const END_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

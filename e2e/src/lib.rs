@@ -10,10 +10,13 @@
 //! a failed test keeps its folder and prints the ends of the logs in it.
 
 pub mod backend;
+pub mod body;
 pub mod case;
 pub mod chat;
 pub mod client;
+pub mod coding;
 pub mod exposition;
 pub mod gateway;
 pub mod traffic;
 pub mod wait;
+pub mod wire;

@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
-use crate::envoy::{self, EnvoySettings, PickerSecurity};
+use crate::envoy::{self, EngineProtocol, EnvoySettings, PickerSecurity};
 use crate::{bench, engine, lab, up};
 
 /// Runs the command that the process was started with.
@@ -83,6 +83,9 @@ struct EnvoyArguments {
     /// Largest request body that the picker accepts, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = envoy::BODY_BYTES_MAX)]
     body_bytes_max: u32,
+    /// How the engines are spoken to: h2c for those that serve gRPC.
+    #[arg(long, value_name = "PROTOCOL", value_enum, default_value_t = EngineProtocol::Http1)]
+    engine_protocol: EngineProtocol,
 }
 
 impl EnvoyArguments {
@@ -95,6 +98,7 @@ impl EnvoyArguments {
             },
             sample_percent: self.sample_percent,
             body_bytes_max: self.body_bytes_max,
+            engine_protocol: self.engine_protocol,
             ..EnvoySettings::new(self.listen, self.admin, self.ext_proc, self.eds)
         }
     }
@@ -221,6 +225,7 @@ mod tests {
             ["pointsman", "envoy-config", "--sample-percent=101"],
             ["pointsman", "envoy-config", "--sample-percent=NaN"],
             ["pointsman", "envoy-config", "--log=a=b=c"],
+            ["pointsman", "envoy-config", "--engine-protocol=h3"],
         ] {
             let error = CommandLine::try_parse_from(line).err().unwrap();
             assert_eq!(error.exit_code(), 2, "{line:?}");

@@ -9,6 +9,7 @@ mod listener;
 
 use core::net::SocketAddr;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 /// What varies between one standalone Envoy and another.
@@ -29,6 +30,8 @@ pub struct EnvoySettings {
     /// The largest request body that the picker accepts. Envoy keeps bodies up to a little above
     /// it, so that a retry has the body and the picker is the one that answers 413.
     pub body_bytes_max: u32,
+    /// How the engines are spoken to.
+    pub engine_protocol: EngineProtocol,
 }
 
 impl EnvoySettings {
@@ -47,6 +50,7 @@ impl EnvoySettings {
             security: PickerSecurity::Plain,
             sample_percent: SAMPLE_PERCENT,
             body_bytes_max: BODY_BYTES_MAX,
+            engine_protocol: EngineProtocol::Http1,
         }
     }
 
@@ -58,7 +62,7 @@ impl EnvoySettings {
             "static_resources": {
                 "listeners": [listener::listener(self)],
                 "clusters": [
-                    clusters::engines(),
+                    clusters::engines(self.engine_protocol),
                     clusters::picker(self),
                     clusters::xds(self),
                 ],
@@ -74,6 +78,16 @@ pub enum PickerSecurity {
     Plain,
     /// TLS without a check of the certificate, for a picker with its default self-signed one.
     UnverifiedTls,
+}
+
+/// How Envoy speaks to the engines. Clients may speak to Envoy either way in both cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineProtocol {
+    /// HTTP/1.1, as engines with an HTTP API do.
+    Http1,
+    /// HTTP/2 in plain text and without an upgrade, as gRPC engines do: `appProtocol:
+    /// kubernetes.io/h2c` of an `InferencePool`.
+    H2c,
 }
 
 /// Share of responses sampled by default, in percent.

@@ -23,7 +23,7 @@ use pointsman_domain::facts::RequestFacts;
 use pointsman_domain::load::LoadSample;
 use pointsman_extproc::stream::{Action, Stream};
 use pointsman_pipeline::pool::{Output, Pool};
-use pointsman_request::read;
+use pointsman_request::read::{self, Reading};
 use pointsman_request::rejection::Rejection;
 use pointsman_telemetry::mapping::VLLM;
 use static_alloc::Bump;
@@ -34,7 +34,7 @@ use static_alloc::Bump;
 #[bench::chat_16_kib(fresh(|| body::chat(16 * 1024, Text::Plain)))]
 #[bench::chat_128_kib(fresh(|| body::chat(128 * 1024, Text::Plain)))]
 #[bench::escaped_16_kib(fresh(|| body::chat(16 * 1024, Text::Escaped)))]
-fn body_to_facts(request: Request) -> (Result<RequestFacts, Rejection>, Request) {
+fn body_to_facts(request: Request) -> (Result<Reading, Rejection>, Request) {
     let facts = read::with_body(&request.head, &request.body, BlockSize::DEFAULT);
     (black_box(facts), request)
 }
@@ -43,7 +43,7 @@ fn body_to_facts(request: Request) -> (Result<RequestFacts, Rejection>, Request)
 #[library_benchmark]
 #[bench::blocks_2048(fresh(|| warm::facts(&body::chat(640 * 1024, Text::Plain))))]
 fn block_keys(facts: RequestFacts) -> (Vec<BlockKey>, RequestFacts) {
-    (black_box(facts.block_keys()), facts)
+    (black_box(facts.block_keys(facts.model.name())), facts)
 }
 
 // Counts one decision of the default profile: the keys, their lookup in a warm prefix index, the

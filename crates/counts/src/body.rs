@@ -139,7 +139,9 @@ mod tests {
     use super::*;
 
     fn facts(request: &Request) -> RequestFacts {
-        read::with_body(&request.head, &request.body, BlockSize::DEFAULT).unwrap()
+        read::with_body(&request.head, &request.body, BlockSize::DEFAULT)
+            .unwrap()
+            .facts
     }
 
     fn text(request: &Request) -> String {
@@ -154,7 +156,7 @@ mod tests {
                 let facts = facts(&request);
                 assert_eq!(facts.body_bytes, kib as u64 * 1024);
                 assert_eq!(request.body.len(), kib.div_ceil(16));
-                assert_eq!(facts.model.as_deref(), Some(MODEL));
+                assert_eq!(facts.model.name(), Some(MODEL));
                 assert!(facts.stream);
                 assert!(facts.prompt.blocks.len() >= 2 * kib, "{facts:?}");
             }
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_conversation_grows_at_its_end_and_shares_its_system_prompt_with_some() {
-        let keys = |number, turns| facts(&conversation(number, turns)).block_keys();
+        let keys = |number, turns| facts(&conversation(number, turns)).block_keys(Some(MODEL));
         let common = |one: &[_], other: &[_]| {
             let pairs = one.iter().zip(other);
             pairs.take_while(|(one, other)| one == other).count()

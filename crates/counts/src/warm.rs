@@ -63,7 +63,9 @@ pub fn before_end(endpoints: u32) -> Moment {
 /// If its body is refused.
 #[expect(clippy::expect_used, reason = "the bodies are our own")]
 pub fn facts(request: &Request) -> RequestFacts {
-    read::with_body(&request.head, &request.body, BlockSize::DEFAULT).expect("the body is refused")
+    read::with_body(&request.head, &request.body, BlockSize::DEFAULT)
+        .expect("the body is refused")
+        .facts
 }
 
 impl Moment {

@@ -23,6 +23,8 @@ pub enum Decision {
 pub struct Pick {
     /// Best first; the gateway tries the next when one fails. Never empty.
     pub destinations: SmallVec<[Destination; 3]>,
+    /// The model to name to the engine, where it is not the one that the body names.
+    pub model: Option<Box<str>>,
 }
 
 /// One endpoint of a pick.
@@ -49,16 +51,19 @@ pub enum Refusal {
     Saturated,
     /// The process is ending.
     ShuttingDown,
+    /// It names no model, its dialect or a rule of the pool reads it, and no rule gives one.
+    ModelMissing,
 }
 
 impl Refusal {
     /// All refusals, for tables and tests.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::NoEndpoints,
         Self::NoEndpointsInTime,
         Self::HoldFull,
         Self::Saturated,
         Self::ShuttingDown,
+        Self::ModelMissing,
     ];
 
     /// The value of the dropped-reason header and of metric labels.
@@ -67,6 +72,7 @@ impl Refusal {
             Self::NoEndpoints | Self::NoEndpointsInTime => "rejected-no-endpoints",
             Self::HoldFull | Self::Saturated => "rejected-saturated",
             Self::ShuttingDown => "rejected-shutting-down",
+            Self::ModelMissing => "rejected-model-missing",
         }
     }
 }

@@ -62,7 +62,8 @@ pub enum Event {
         /// Whether it is out now.
         out: bool,
     },
-    /// A late fact about an endpoint's earlier life, or about a request that has ended, was dropped.
+    /// A fact about an endpoint's earlier life, about one that is not known, or about a request that
+    /// has ended, was dropped.
     Dropped {
         /// What it was.
         what: Late,
@@ -81,6 +82,10 @@ pub struct Picked {
     pub address: SocketAddr,
     /// How long the request was held before.
     pub waited: Duration,
+    /// The model that the client names.
+    pub model: Option<Box<str>>,
+    /// The model that the engine is asked for, where it is another one.
+    pub target_model: Option<Box<str>>,
     /// Length of the prompt.
     pub prompt_tokens: Tokens,
     /// Tokens of the prompt that the endpoint is expected to have in cache.
@@ -138,6 +143,20 @@ pub struct Completed {
     pub duration: Duration,
     /// Token counts, where the response told them.
     pub usage: Option<Usage>,
+    /// When the output came.
+    pub timings: Timings,
+}
+
+/// When the output of a request came, each as time since the request came, and as far as it was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timings {
+    /// The first token.
+    pub first_output: Option<Duration>,
+    /// The first token that is no thought.
+    pub first_visible: Option<Duration>,
+    /// The end of the output.
+    pub finished: Option<Duration>,
 }
 
 /// Facts that can come too late.
@@ -146,8 +165,10 @@ pub struct Completed {
 pub enum Late {
     /// A scrape of an earlier life.
     Scrape,
-    /// An observation of a request that has ended.
+    /// An observation of a request that is not in flight, or of the load of an earlier life.
     Observation,
+    /// Word that an endpoint served which is not known, or not any more.
+    Served,
     /// A report on the cache of an earlier life.
     CacheReport,
 }
@@ -158,6 +179,7 @@ impl Late {
         match self {
             Self::Scrape => "scrape",
             Self::Observation => "observation",
+            Self::Served => "served",
             Self::CacheReport => "cache_report",
         }
     }

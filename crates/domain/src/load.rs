@@ -1,5 +1,6 @@
 //! Loads: what an engine reports of itself, and what we know that we sent it.
 
+use core::num::NonZeroU32;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,29 @@ pub struct OwnLoad {
     pub before_first_token: u32,
     /// Prompt tokens not in the endpoint's cache, of requests whose first output was not seen yet.
     pub uncached_tokens: Tokens,
+}
+
+/// How fast an endpoint computes prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefillRate(NonZeroU32);
+
+impl PrefillRate {
+    /// A rate in tokens per second.
+    pub const fn new(tokens_per_second: NonZeroU32) -> Self {
+        Self(tokens_per_second)
+    }
+
+    /// Tokens per second.
+    pub const fn tokens_per_second(self) -> NonZeroU32 {
+        self.0
+    }
+}
+
+/// What llm-d takes for an endpoint's best (`peakPrefillThroughput`). No rates are learned yet.
+impl Default for PrefillRate {
+    fn default() -> Self {
+        Self(NonZeroU32::MIN.saturating_add(15_927))
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::load::LoadSample;
 use crate::units::Tokens;
 
 /// How much of a response the gateway lets us see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ObservationMode {
     /// Headers and trailers only; the end is seen as the end of the stream.
     HeadersOnly,
@@ -18,7 +20,7 @@ pub enum ObservationMode {
 }
 
 /// One fact seen in a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Observation {
     /// Response headers came, with this status.
@@ -28,10 +30,16 @@ pub enum Observation {
     },
     /// The gateway says which endpoint really served.
     Served(SocketAddr),
-    /// The first bytes of the body came.
+    /// The first output came: of a token stream its first token, of any other body its first byte.
     FirstOutput,
-    /// The engine reported its token counts.
+    /// The first token came that a reader of the answer sees, and that is no thought.
+    FirstVisible,
+    /// The engine has finished its answer, all choices of it; what still comes is no output.
+    Finished,
+    /// The engine reported its token counts; the last report counts.
     Usage(Usage),
+    /// The engine reported its load beside the answer. What it did not tell is `None`.
+    Load(LoadSample),
 }
 
 /// Token counts as an engine reports them at the end.
@@ -44,6 +52,8 @@ pub struct Usage {
     pub output: Tokens,
     /// Tokens of the prompt that came from cache, where the engine tells it.
     pub cached: Option<Tokens>,
+    /// Tokens of the answer that were thoughts, where the engine tells it.
+    pub reasoning: Option<Tokens>,
 }
 
 /// How a request ended.

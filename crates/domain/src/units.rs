@@ -39,6 +39,10 @@ impl AddAssign for Tokens {
     }
 }
 
+/// A time in milliseconds, as clients and configurations write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Milliseconds(pub u32);
+
 /// Bytes of text that count as one token where no tokenizer was asked.
 pub const BYTES_PER_TOKEN: u64 = 4;
 

@@ -3,6 +3,8 @@
 //! A value comes in `raw_value` (Envoy), or in `value` (other gateways), and is any bytes. Names
 //! come in lower case from Envoy, and in any case from others.
 
+use pointsman_domain::load::LoadSample;
+use pointsman_observe::orca;
 use pointsman_observe::reader::ContentKind;
 use pointsman_proto::ext_proc::{HeaderMap, HeaderValue};
 use pointsman_request::head::Head;
@@ -45,6 +47,21 @@ impl ResponseHead {
             kind,
         }
     }
+}
+
+/// The names of the headers or trailers in which an engine reports its load.
+pub(crate) fn reports(map: Option<&HeaderMap>) -> impl Iterator<Item = &str> {
+    let names = map.into_iter().flat_map(|map| &map.headers);
+    names
+        .map(|header| header.key.as_str())
+        .filter(|name| orca::is_report(name))
+}
+
+/// The loads in those.
+pub(crate) fn loads(map: Option<&HeaderMap>) -> impl Iterator<Item = LoadSample> {
+    map.into_iter()
+        .flat_map(|map| &map.headers)
+        .filter_map(|header| orca::read(&header.key, value_of(header)))
 }
 
 /// Whether `grpc-status`, in trailers or in the headers of a response without a body, tells of a

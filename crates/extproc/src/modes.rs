@@ -86,6 +86,11 @@ impl Modes {
         BodyForm::of(self.response.or(self.request))
     }
 
+    /// Whether response bodies come here, as far as the gateway told.
+    pub(crate) const fn response_is_shown(self) -> bool {
+        !matches!(self.response, Some(BodySendMode::None))
+    }
+
     /// How much of the response can be seen, knowing whether a body message has come.
     ///
     /// Our standalone gateway sends no response bodies but those of a sample, which it streams

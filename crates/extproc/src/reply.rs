@@ -9,9 +9,9 @@ use pointsman_proto::ext_proc::body_mutation::Mutation;
 use pointsman_proto::ext_proc::header_value_option::HeaderAppendAction;
 use pointsman_proto::ext_proc::processing_response::Response;
 use pointsman_proto::ext_proc::{
-    BodyMutation, BodyResponse, CommonResponse, HeaderMutation, HeaderValue, HeaderValueOption,
-    HeadersResponse, HttpBody, HttpStatus, ImmediateResponse, ProcessingResponse,
-    StreamedBodyResponse, TrailersResponse,
+    BodyMutation, BodyResponse, CommonResponse, GrpcStatus, HeaderMutation, HeaderValue,
+    HeaderValueOption, HeadersResponse, HttpBody, HttpStatus, ImmediateResponse,
+    ProcessingResponse, StreamedBodyResponse, TrailersResponse,
 };
 use prost_types::value::Kind;
 use prost_types::{Struct, Value};
@@ -34,6 +34,15 @@ pub struct Route {
     destinations: String,
     remove_headers: Vec<String>,
     is_sent_once: bool,
+}
+
+/// What becomes of a body in an answer that leaves it with the gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyChange {
+    /// It goes on as it came.
+    Kept,
+    /// This goes on in its place.
+    Replaced(Bytes),
 }
 
 /// Whether a body piece is the last one.
@@ -86,6 +95,18 @@ impl Route {
         }
     }
 
+    /// The same route, for a request whose body is not the one that came: its length, its checksums
+    /// and, if `is_decoded`, its encoding are no longer true.
+    ///
+    /// The answer is asked for without compression, as the model's name in it must be restored.
+    pub fn with_other_body(mut self, is_decoded: bool) -> Self {
+        let names = OF_ANOTHER_BODY.iter().chain([&"accept-encoding"]);
+        let names = names.chain(is_decoded.then_some(&"content-encoding"));
+        self.remove_headers
+            .extend(names.map(|&name| name.to_owned()));
+        self
+    }
+
     /// The same value as the header, for gateways that read it from metadata.
     fn metadata(&self) -> Struct {
         let value = |kind| Value { kind: Some(kind) };
@@ -110,41 +131,37 @@ impl Route {
     }
 }
 
-/// Lets headers pass, with the route if it is given here.
-pub fn headers(direction: Direction, route: Option<Route>) -> ProcessingResponse {
+/// Lets request headers pass, with the route if it is given here.
+pub fn request_headers(route: Option<Route>) -> ProcessingResponse {
     let (response, dynamic_metadata) = common(route, None);
-    let response = HeadersResponse { response };
     ProcessingResponse {
         dynamic_metadata,
-        response: Some(match direction {
-            Direction::Request => Response::RequestHeaders(response),
-            Direction::Response => Response::ResponseHeaders(response),
-        }),
+        response: Some(Response::RequestHeaders(HeadersResponse { response })),
     }
+}
+
+/// Lets response headers pass, without those named in `remove_headers`.
+pub fn response_headers(remove_headers: Vec<String>) -> ProcessingResponse {
+    without(Direction::Response, remove_headers)
 }
 
 /// Lets request headers go on to where they wait for the answer to the body, without those named in
 /// `remove_headers`.
-pub fn headers_without(remove_headers: Vec<String>) -> ProcessingResponse {
-    let mutation = HeaderMutation {
-        set_headers: Vec::new(),
-        remove_headers,
-    };
-    let response = CommonResponse {
-        header_mutation: (!mutation.remove_headers.is_empty()).then_some(mutation),
-        ..CommonResponse::default()
-    };
-    ProcessingResponse {
-        dynamic_metadata: None,
-        response: Some(Response::RequestHeaders(HeadersResponse {
-            response: Some(response),
-        })),
-    }
+pub fn request_headers_without(remove_headers: Vec<String>) -> ProcessingResponse {
+    without(Direction::Request, remove_headers)
 }
 
-/// Lets one body message pass unchanged, with the route if it is given here. Not for duplex modes.
-pub fn body(direction: Direction, route: Option<Route>) -> ProcessingResponse {
-    body_response(direction, route, None)
+/// Lets one body message pass, with the route if it is given here. Not for duplex modes.
+pub fn body(direction: Direction, route: Option<Route>, change: BodyChange) -> ProcessingResponse {
+    let mutation = match change {
+        BodyChange::Kept => None,
+        BodyChange::Replaced(body) if body.is_empty() => Some(Mutation::ClearBody(true)),
+        BodyChange::Replaced(body) => Some(Mutation::Body(body)),
+    };
+    let mutation = mutation.map(|mutation| BodyMutation {
+        mutation: Some(mutation),
+    });
+    body_response(direction, route, mutation)
 }
 
 /// Gives one piece of a body back, as duplex modes want it.
@@ -165,15 +182,22 @@ pub fn piece(
     body_response(direction, route, Some(mutation))
 }
 
-/// Lets trailers pass. A route comes too late for the headers here, and goes into metadata alone.
-pub fn trailers(direction: Direction, route: Option<Route>) -> ProcessingResponse {
-    let response = TrailersResponse::default();
+/// Lets request trailers pass. A route comes too late for the headers here, and goes into metadata
+/// alone.
+pub fn request_trailers(route: Option<Route>) -> ProcessingResponse {
     ProcessingResponse {
         dynamic_metadata: route.map(|route| route.metadata()),
-        response: Some(match direction {
-            Direction::Request => Response::RequestTrailers(response),
-            Direction::Response => Response::ResponseTrailers(response),
-        }),
+        response: Some(Response::RequestTrailers(TrailersResponse::default())),
+    }
+}
+
+/// Lets response trailers pass, without those named in `remove_headers`.
+pub fn response_trailers(remove_headers: Vec<String>) -> ProcessingResponse {
+    ProcessingResponse {
+        dynamic_metadata: None,
+        response: Some(Response::ResponseTrailers(TrailersResponse {
+            header_mutation: removal(remove_headers),
+        })),
     }
 }
 
@@ -195,6 +219,7 @@ pub fn immediate(answer: Answer) -> ProcessingResponse {
                 remove_headers: Vec::new(),
             }),
             body: answer.body,
+            grpc_status: answer.grpc_status.map(|status| GrpcStatus { status }),
             details: answer.details.to_owned(),
         })),
     }
@@ -235,6 +260,30 @@ fn cut(mut body: Bytes, bytes_max: usize) -> impl Iterator<Item = Bytes> {
     core::iter::from_fn(move || {
         let length = body.len().min(bytes_max);
         (length > 0).then(|| body.split_to(length))
+    })
+}
+
+fn without(direction: Direction, remove_headers: Vec<String>) -> ProcessingResponse {
+    let response = CommonResponse {
+        header_mutation: removal(remove_headers),
+        ..CommonResponse::default()
+    };
+    let response = HeadersResponse {
+        response: Some(response),
+    };
+    ProcessingResponse {
+        dynamic_metadata: None,
+        response: Some(match direction {
+            Direction::Request => Response::RequestHeaders(response),
+            Direction::Response => Response::ResponseHeaders(response),
+        }),
+    }
+}
+
+fn removal(remove_headers: Vec<String>) -> Option<HeaderMutation> {
+    (!remove_headers.is_empty()).then_some(HeaderMutation {
+        set_headers: Vec::new(),
+        remove_headers,
     })
 }
 
@@ -284,6 +333,10 @@ fn set(name: &str, raw_value: Bytes) -> HeaderValueOption {
 
 /// Where the destination goes, as a header and as a key of metadata.
 pub const DESTINATION_HEADER: &str = "x-gateway-destination-endpoint";
+
+/// Headers that tell of the body's bytes, and are not true of others.
+pub(crate) const OF_ANOTHER_BODY: [&str; 4] =
+    ["content-length", "content-md5", "digest", "content-digest"];
 
 /// The key of metadata under which our Envoy is asked not to send a request again.
 pub const SENT_ONCE_KEY: &str = "x-pointsman-sent-once";

@@ -5,19 +5,21 @@
 //!
 //! [ext_proc filter]: https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_filters/ext_proc_filter
 
+mod recover;
 mod request_phase;
 mod response_phase;
 
+use bytes::Bytes;
 use pointsman_domain::block::BlockSize;
 use pointsman_domain::decision::{Decision, Refusal};
 use pointsman_domain::facts::RequestFacts;
 use pointsman_domain::observation::{EndCause, Observation, ObservationMode};
 use pointsman_proto::ext_proc::processing_request::Request;
-use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
+use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse, ProtocolConfiguration};
 
 use crate::metadata;
 use crate::modes::{Modes, RequestPlan};
-use crate::refusal::{self, Answer, Cause};
+use crate::refusal::{Answer, Cause};
 use crate::reply;
 use request_phase::RequestPhase;
 use response_phase::ResponsePhase;
@@ -30,6 +32,30 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// The size of the blocks that prompts are cut into.
     pub block_size: BlockSize,
+    /// What clients see of the engines' load reports.
+    pub load_reports: LoadReports,
+    /// Who answers the question for the models.
+    pub model_list: ModelList,
+}
+
+/// Who answers `GET …/v1/models`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelList {
+    /// The engine that it is routed to, as any other request.
+    #[default]
+    OfEngine,
+    /// The picker, with the models of all engines.
+    Merged,
+}
+
+/// What becomes of the load reports (ORCA) that engines add to their answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadReports {
+    /// They reach the client.
+    #[default]
+    Kept,
+    /// They are removed.
+    Removed,
 }
 
 impl Default for Settings {
@@ -37,6 +63,8 @@ impl Default for Settings {
         Self {
             body_bytes_max: 32 * 1024 * 1024,
             block_size: BlockSize::DEFAULT,
+            load_reports: LoadReports::Kept,
+            model_list: ModelList::OfEngine,
         }
     }
 }
@@ -48,11 +76,28 @@ pub enum Action {
     Reply(ProcessingResponse),
     /// Ask the pool where the request goes, and tell [`Stream::decided`]. At most once.
     Ask(Box<RequestFacts>),
+    /// Tell [`Stream::listed`] the models of all engines, at once.
+    ListModels,
     /// Tell the pool what was seen of the response.
     Observed(Observation),
     /// Tell the pool that the request is over. Once; it also comes if nothing was asked, as for a
     /// request that was refused before. Wins over a decision that is still under way.
     Ended(EndCause),
+}
+
+/// What a stream waits for that must come in time. The shell keeps the time, and tells
+/// [`Stream::overdue`].
+///
+/// There is none for a decision, as the pool has deadlines of its own, and none for a response: an
+/// answer may take hours, and as long as the gateway keeps the stream open, it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The first message, of a stream that was opened.
+    FirstMessage,
+    /// The body, from a gateway that declares no body mode. It may be waiting for us.
+    UndeclaredBody,
+    /// More of a body that is held.
+    Body,
 }
 
 /// One ext_proc stream.
@@ -82,6 +127,7 @@ enum Life {
 enum Step {
     Nothing,
     Ask(Box<RequestFacts>),
+    ListModels,
     Refuse(Answer),
     ResponseEnded,
 }
@@ -95,20 +141,14 @@ impl Stream {
             modes: Modes::default(),
             observability: false,
             request: RequestPhase::new(settings),
-            response: ResponsePhase::default(),
+            response: ResponsePhase::new(settings.load_reports),
         }
     }
 
     /// Takes the next message.
     pub fn message(&mut self, message: ProcessingRequest, actions: &mut Vec<Action>) {
         match self.life {
-            Life::New => {
-                self.life = Life::Open;
-                self.observability = message.observability_mode;
-                if let Some(config) = &message.protocol_config {
-                    self.modes = Modes::declared(config);
-                }
-            }
+            Life::New => self.open(message.observability_mode, message.protocol_config.as_ref()),
             Life::Open => {}
             Life::Refused | Life::Closed => return,
         }
@@ -136,60 +176,67 @@ impl Stream {
             Request::ResponseHeaders(headers) => {
                 self.request.abandon();
                 let served = metadata::served(metadata);
-                self.response.headers(&headers, served, &mut replies)
+                let renamed = self.request.take_renamed();
+                self.response
+                    .headers(&headers, served, renamed, self.modes, &mut replies)
             }
             Request::ResponseBody(body) => {
                 self.request.abandon();
                 let form = self.modes.response_form();
-                self.response.body(body, form, &mut replies)
+                let nature = self.request.nature();
+                self.response.body(body, form, nature, &mut replies)
             }
             Request::ResponseTrailers(trailers) => {
                 self.request.abandon();
-                self.response.trailers(&trailers, &mut replies)
+                let form = self.modes.response_form();
+                self.response.trailers(&trailers, form, &mut replies)
             }
         };
         self.take(step, actions);
     }
 
-    /// Nothing came for a while after the headers. A gateway that declared no body mode may be
-    /// waiting for their answer, so the request is routed on its headers; in any other state this
-    /// does nothing. A gateway that sends bodies unasked does so at once, so a tenth of a second is
-    /// long enough, and it must be less than Envoy's message timeout, 200 ms by default.
-    pub fn body_overdue(&mut self, actions: &mut Vec<Action>) {
-        if self.life == Life::Open
-            && self.modes.request_is_undeclared()
-            && let Some(facts) = self.request.route_on_headers()
-        {
-            self.modes.assume_waiting();
-            actions.push(Action::Ask(facts));
+    /// What must come in time now, if anything.
+    pub fn waits_for(&self) -> Option<Wait> {
+        match self.life {
+            Life::New => Some(Wait::FirstMessage),
+            Life::Open if self.awaits_undeclared_body() => Some(Wait::UndeclaredBody),
+            Life::Open if self.gathers_body() => Some(Wait::Body),
+            Life::Open | Life::Refused | Life::Closed => None,
         }
     }
 
-    /// Whether [`body_overdue`](Self::body_overdue) would do something now.
-    pub fn awaits_undeclared_body(&self) -> bool {
-        self.life == Life::Open
-            && self.modes.request_is_undeclared()
-            && self.request.awaits_first_body()
+    /// What the stream [waits for](Self::waits_for) did not come in time; does nothing if it waits for
+    /// something else by now.
+    ///
+    /// A gateway that declares no body mode is taken to be waiting itself, and the request is routed
+    /// on its headers. A body that stalls is refused, which frees what is held. A stream on which
+    /// nothing comes at all is over.
+    pub fn overdue(&mut self, wait: Wait, actions: &mut Vec<Action>) {
+        if self.waits_for() != Some(wait) {
+            return;
+        }
+        match wait {
+            Wait::FirstMessage => self.closed(actions),
+            Wait::UndeclaredBody => {
+                if let Some(facts) = self.request.route_on_headers() {
+                    self.modes.assume_waiting();
+                    self.take(Step::Ask(facts), actions);
+                }
+            }
+            Wait::Body => self.take(self.request.refuse(Cause::BodyStalled), actions),
+        }
     }
 
-    /// Whether a body is being held of which more must come before the pool can be asked. A client
-    /// that sends no more of it for long is to be told of by [`body_stalled`](Self::body_stalled).
+    fn awaits_undeclared_body(&self) -> bool {
+        self.modes.request_is_undeclared() && self.request.awaits_first_body()
+    }
+
+    /// Whether a body is being held of which more must come before the pool can be asked.
     ///
     /// Not so where the gateway itself gathers the body, as then nothing is held here, and nothing is
     /// seen of a body that comes slowly.
-    pub const fn gathers_body(&self) -> bool {
-        matches!(self.life, Life::Open)
-            && matches!(self.modes.request_plan(), RequestPlan::End)
-            && self.request.gathers_body()
-    }
-
-    /// Nothing more of the body came for too long: refuses the request and frees what is held. Does
-    /// nothing unless the stream [gathers a body](Self::gathers_body).
-    pub fn body_stalled(&mut self, actions: &mut Vec<Action>) {
-        if self.gathers_body() {
-            let answer = refusal::answer(Cause::BodyStalled);
-            self.take(Step::Refuse(answer), actions);
-        }
+    fn gathers_body(&self) -> bool {
+        self.modes.request_plan() == RequestPlan::End && self.request.gathers_body()
     }
 
     /// Takes the pool's answer. One that comes too late, or that nobody asked for, is ignored.
@@ -203,10 +250,21 @@ impl Stream {
                     actions,
                     muted: self.observability,
                 };
-                self.request.settle(pick, self.modes, &mut replies);
+                let step = self.request.settle(pick, self.modes, &mut replies);
+                self.take(step, actions);
             }
             Decision::Picked(_) => self.refuse(Refusal::NoEndpoints, actions),
             Decision::Refused(refusal) => self.refuse(*refusal, actions),
+        }
+    }
+
+    /// Answers the question for the models with `list`, a JSON text; where none is known, the request
+    /// goes on as any other. Does nothing unless that [was asked](Action::ListModels).
+    pub fn listed(&mut self, list: Option<Bytes>, actions: &mut Vec<Action>) {
+        if self.life == Life::Open
+            && let Some(step) = self.request.listed(list)
+        {
+            self.take(step, actions);
         }
     }
 
@@ -215,8 +273,7 @@ impl Stream {
     /// on its way.
     pub fn refuse(&mut self, refusal: Refusal, actions: &mut Vec<Action>) {
         if self.life == Life::Open && self.request.is_open() {
-            let answer = refusal::answer(Cause::Refused(refusal));
-            self.take(Step::Refuse(answer), actions);
+            self.take(self.request.refuse(Cause::Refused(refusal)), actions);
         }
     }
 
@@ -243,6 +300,11 @@ impl Stream {
         self.end(cause, actions);
     }
 
+    /// Whether the stream is over.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.life, Life::Closed)
+    }
+
     /// Whether the gateway goes on unharmed if we end the stream now: the request is on its way, and
     /// the response's body does not come here, or comes as a copy of what the gateway keeps.
     pub fn can_be_left(&self) -> bool {
@@ -263,10 +325,23 @@ impl Stream {
         self.modes.observation(self.response.body_came())
     }
 
+    /// Takes what the first message declares.
+    fn open(&mut self, observability: bool, config: Option<&ProtocolConfiguration>) {
+        self.life = Life::Open;
+        self.observability = observability;
+        if let Some(config) = config {
+            self.modes = Modes::declared(config);
+        }
+    }
+
     fn take(&mut self, step: Step, actions: &mut Vec<Action>) {
         match step {
             Step::Nothing => {}
-            Step::Ask(facts) => actions.push(Action::Ask(facts)),
+            Step::Ask(mut facts) => {
+                facts.observation = self.mode();
+                actions.push(Action::Ask(facts));
+            }
+            Step::ListModels => actions.push(Action::ListModels),
             Step::Refuse(answer) => {
                 self.life = Life::Refused;
                 self.request.abandon();

@@ -99,6 +99,10 @@ pub struct Spread {
 pub struct Seen {
     /// Requests whose first output a pool has seen.
     pub first_outputs: u64,
+    /// Requests whose first output that is no thought a pool has seen.
+    pub visible_outputs: u64,
+    /// Requests the end of whose output a pool has seen before the end of the response.
+    pub ends_of_output: u64,
     /// Requests whose token counts a pool has seen.
     pub usages: u64,
 }

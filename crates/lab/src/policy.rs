@@ -92,6 +92,10 @@ pub static BUILTIN: &[BuiltinPolicy] = &[
         "two-choices-dispatched",
         "The better of two, own dispatches since the report too."
     ),
+    builtin!(
+        "token-load",
+        "Fewest prompt tokens to compute, by own requests and this one."
+    ),
     builtin!("least-kv", "Most free KV memory by the last report."),
     builtin!(
         "least-kv-first",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use pointsman_domain::block::{BlockHash, BlockKey, BlockSize, chain};
-use pointsman_domain::facts::{Dialect, Prompt, RequestFacts};
+use pointsman_domain::facts::{Dialect, ModelName, Prompt, RequestFacts};
 use pointsman_domain::units::Tokens;
 
 use crate::workload::Plan;
@@ -36,12 +36,13 @@ pub(crate) fn facts(plan: &Plan, blocks: Vec<BlockHash>, size: BlockSize) -> Req
     let adapter = plan.adapter.map(|adapter| format!("adapter-{}", adapter.0));
     RequestFacts {
         dialect: Dialect::ChatCompletions,
-        model: adapter.map(String::into_boxed_str),
+        model: adapter.map_or(ModelName::Unread, |name| ModelName::Named(name.into())),
         stream: true,
         prompt: Prompt {
             blocks,
             block_size: size,
             tokens: Tokens(u64::from(plan.prompt_tokens.get())),
+            is_counted: true,
         },
         ..RequestFacts::passthrough(size)
     }

@@ -13,8 +13,8 @@ use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Input, Output, Pool};
 use pointsman_pipeline::record::reader::{Fault, ReadError, Reader};
 use pointsman_pipeline::record::{Configuration, Entry, Line, Step};
-use pointsman_policy::config;
 use pointsman_policy::problem::Problems;
+use pointsman_policy::{config, rewrites};
 
 use self::comparison::Mismatch;
 use self::summary::Summary;
@@ -157,9 +157,14 @@ impl Replay {
 
     fn load(&self, configuration: &Configuration) -> Result<RuntimeConfig, Stop> {
         let line = self.reader.line();
-        config::load(&configuration.text, configuration.attachment)
-            .map(|compiled| compiled.runtime)
-            .map_err(|problems| Stop::Unusable { line, problems })
+        let unusable = |problems| Stop::Unusable { line, problems };
+        let compiled = config::load(&configuration.text, configuration.attachment);
+        let mut runtime = compiled.map_err(unusable)?.runtime;
+        if !configuration.rewrites.is_empty() {
+            let compiled = rewrites::compile(&configuration.rewrites).map_err(unusable)?;
+            runtime.rewrites = compiled.rewrites;
+        }
+        Ok(runtime)
     }
 }
 

@@ -103,6 +103,9 @@ pub struct Pickers {
     /// How many endpoints an answer lists, in the place of what the policy says. The gateway goes on
     /// to the next when one refuses the request or answers with 5xx.
     pub destinations: Option<NonZeroU32>,
+    /// How fast an engine is taken to compute prompts whose first token is not seen, in the place of
+    /// what the policy says.
+    pub prefill_tokens_per_second: Option<NonZeroU32>,
 }
 
 /// When pickers scrape.
@@ -203,6 +206,7 @@ impl Default for Pickers {
             phases: Phases::default(),
             assignment: Assignment::default(),
             destinations: None,
+            prefill_tokens_per_second: None,
         }
     }
 }

@@ -19,6 +19,7 @@ mod scrapes;
 mod script;
 mod watch;
 
+use pointsman_domain::load::PrefillRate;
 use pointsman_domain::time::Timestamp;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -55,6 +56,9 @@ impl<'a> World<'a> {
         let mut runtime = policy.compiled.runtime.clone();
         if let Some(destinations) = setup.pickers.destinations {
             runtime.destinations_max = destinations.get() as usize;
+        }
+        if let Some(tokens) = setup.pickers.prefill_tokens_per_second {
+            runtime.prefill_rate = PrefillRate::new(tokens);
         }
         let runtime = &runtime;
         let mut world = Self {

@@ -5,9 +5,11 @@
 //!
 //! Read first: [`reservations::Ledger`] and [`reservations::Reservation`].
 //!
-//! Invariants: a reservation is released once, by its own id; the own load of an endpoint is the sum
-//! of its reservations; a release for an earlier life of an endpoint changes nothing in its present
-//! one.
+//! Invariants: a reservation is released once, by its own id, and by nothing else; the own load of an
+//! endpoint is the sum of its reservations, each by how far it has come; a request never goes back;
+//! a release for an earlier life of an endpoint changes nothing in its present one.
 
 pub mod account;
 pub mod reservations;
+
+mod clock;

@@ -1,8 +1,19 @@
 //! Reads the pieces of one response body as they pass.
 
-use pointsman_domain::observation::Usage;
+mod progress;
 
-use crate::usage;
+use core::num::NonZeroU32;
+
+use bytes::Bytes;
+use pointsman_domain::facts::Dialect;
+use pointsman_domain::observation::Observation;
+
+use crate::assembly::Assembly;
+use crate::frames::Messages;
+use crate::needles::Needles;
+use crate::sight::{Reading, Scope};
+use crate::split::Framing;
+use progress::Progress;
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +22,10 @@ pub enum ContentKind {
     EventStream,
     /// One JSON text.
     Json,
+    /// A JSON text in each line.
+    NdJson,
+    /// Messages of gRPC.
+    Grpc,
     /// Anything else, and anything compressed: not read.
     Other,
 }
@@ -23,143 +38,122 @@ impl ContentKind {
             .next()
             .unwrap_or_default()
             .trim_ascii();
-        if essence.eq_ignore_ascii_case(b"text/event-stream") {
+        let is = |known: &str| essence.eq_ignore_ascii_case(known.as_bytes());
+        let grpc = essence
+            .split_at_checked(GRPC.len())
+            .filter(|(start, rest)| {
+                start.eq_ignore_ascii_case(GRPC) && (rest.is_empty() || rest.starts_with(b"+"))
+            });
+        if is("text/event-stream") {
             Self::EventStream
-        } else if essence.eq_ignore_ascii_case(b"application/json") {
+        } else if is("application/json") {
             Self::Json
+        } else if is("application/x-ndjson") || is("application/ndjson") {
+            Self::NdJson
+        } else if grpc.is_some() {
+            Self::Grpc
         } else {
             Self::Other
         }
     }
 }
 
-/// Finds the usage in one response body. Never fails: what it cannot read is no usage.
+/// What is known of a response before its body comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// How its body is written, by its headers.
+    pub kind: ContentKind,
+    /// The form of API that the request spoke.
+    pub dialect: Dialect,
+    /// How many answers the request asked for.
+    pub choices: NonZeroU32,
+}
+
+/// Finds in one response body how far the answer is, and the usage. Never fails: what it cannot read
+/// says nothing.
+///
+/// It tells of [`Observation::FirstOutput`], [`Observation::FirstVisible`] and
+/// [`Observation::Finished`] in this order and each at most once, and then of one
+/// [`Observation::Usage`]: as soon as the engine's last count is known, or else at the end.
 #[derive(Debug)]
 pub struct Reader {
     body: Body,
-    usage: Option<Usage>,
+    progress: Progress,
 }
-
-impl Reader {
-    /// A reader for a body of that kind.
-    pub fn new(kind: ContentKind) -> Self {
-        let body = match kind {
-            ContentKind::EventStream => Body::Events(Lines::default()),
-            ContentKind::Json => Body::Json(Vec::new()),
-            ContentKind::Other => Body::Unread,
-        };
-        Self { body, usage: None }
-    }
-
-    /// Takes the next piece of the body.
-    pub fn chunk(&mut self, bytes: &[u8]) {
-        match &mut self.body {
-            Body::Events(lines) => lines.push(bytes, |line| keep(&mut self.usage, line)),
-            Body::Json(text) if text.len() + bytes.len() <= JSON_BYTES_MAX => {
-                text.extend_from_slice(bytes);
-            }
-            Body::Json(_) => self.body = Body::Unread,
-            Body::Unread => {}
-        }
-    }
-
-    /// Takes the end of the body: what was not read yet is read now, and memory is given back.
-    pub fn finish(&mut self) {
-        match core::mem::replace(&mut self.body, Body::Unread) {
-            Body::Events(lines) => lines.finish(|line| keep(&mut self.usage, line)),
-            Body::Json(text) => self.usage = usage::of_json(&text),
-            Body::Unread => {}
-        }
-    }
-
-    /// The usage as last reported; engines that report it all along mean the last one.
-    pub const fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-}
-
-/// Longest line of an event stream that is read. The last event of some APIs repeats the whole
-/// answer, which seldom reaches this; a longer line is dropped up to its end.
-pub const CARRY_BYTES_MAX: usize = 256 * 1024;
-
-/// Longest JSON body that is read; the usage of a longer one is not known.
-pub const JSON_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 #[derive(Debug)]
 enum Body {
-    Events(Lines),
-    Json(Vec<u8>),
+    Events(Box<(Assembly, Needles)>),
+    Json(Box<Reading>),
+    Messages(Messages),
     Unread,
+    /// All is known that can be.
+    Settled,
 }
 
-/// Cuts pieces into lines. A line is seen where it lies; only one that a border of pieces cuts is
-/// carried over, in a buffer that is used again for the next.
-///
-/// Each of the three endings of the standard ends a line here: the empty line that this makes of a
-/// CR before a LF means nothing to us, so nothing need be remembered between the two.
-#[derive(Debug, Default)]
-struct Lines {
-    carry: Vec<u8>,
-    /// The line in progress is too long: skip to its end.
-    skipping: bool,
-}
+impl Reader {
+    /// A reader of a body that is expected to be like that.
+    pub fn new(expected: Expected) -> Self {
+        let Expected { kind, dialect, .. } = expected;
+        let events =
+            |framing| Body::Events(Box::new((Assembly::new(framing), Needles::of(dialect))));
+        let body = match kind {
+            ContentKind::EventStream => events(Framing::Events),
+            ContentKind::NdJson => events(Framing::Lines),
+            ContentKind::Json => Body::Json(Box::new(Reading::new(Scope::Counts))),
+            ContentKind::Grpc => Messages::of(dialect).map_or(Body::Unread, Body::Messages),
+            ContentKind::Other => Body::Unread,
+        };
+        Self {
+            body,
+            progress: Progress::new(expected),
+        }
+    }
 
-impl Lines {
-    fn push(&mut self, mut bytes: &[u8], mut seen: impl FnMut(&[u8])) {
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            let (line, rest) = bytes.split_at(end);
-            if self.carry.is_empty() && !self.skipping {
-                if line.len() <= CARRY_BYTES_MAX {
-                    seen(line);
-                }
-            } else {
-                self.carry(line);
-                seen(&self.carry);
-                self.carry.clear();
-                self.skipping = false;
+    /// Takes the next piece of the body, and tells `seen` what is new.
+    pub fn chunk(&mut self, bytes: &Bytes, seen: &mut impl FnMut(Observation)) {
+        let progress = &mut self.progress;
+        match &mut self.body {
+            Body::Settled => return,
+            _ if bytes.is_empty() => return,
+            Body::Events(events) => {
+                let (assembly, needles) = events.as_mut();
+                assembly.push(bytes, |data| progress.data(data, needles, seen));
             }
-            bytes = rest.get(1..).unwrap_or_default();
+            Body::Json(reading) => {
+                progress.output(seen);
+                reading.push(bytes);
+            }
+            Body::Messages(messages) => {
+                messages.push(bytes, |event, counts| progress.event(event, counts, seen));
+            }
+            Body::Unread => progress.output(seen),
         }
-        self.carry(bytes);
-    }
-
-    /// A last line may lack its ending.
-    fn finish(self, mut seen: impl FnMut(&[u8])) {
-        seen(&self.carry);
-    }
-
-    fn carry(&mut self, bytes: &[u8]) {
-        if self.skipping || self.carry.len() + bytes.len() > CARRY_BYTES_MAX {
-            self.skipping = true;
-            self.carry.clear();
-        } else {
-            self.carry.extend_from_slice(bytes);
+        if self.progress.is_settled() {
+            self.body = Body::Settled;
         }
     }
-}
 
-/// Takes over the usage of a line, if it has one.
-fn keep(usage: &mut Option<Usage>, line: &[u8]) {
-    if let Some(data) = line.strip_prefix(b"data:")
-        && names_usage(data)
-        && let Some(found) = usage::of_json(data)
-    {
-        *usage = Some(found);
+    /// Takes the end of the body: what is not told yet is told now, and memory is given back.
+    pub fn finish(&mut self, seen: &mut impl FnMut(Observation)) {
+        let progress = &mut self.progress;
+        match core::mem::replace(&mut self.body, Body::Settled) {
+            Body::Events(events) => {
+                let (assembly, needles) = *events;
+                assembly.finish(|data| progress.data(data, &needles, seen));
+            }
+            Body::Json(reading) => {
+                if let Ok(facts) = reading.finish() {
+                    progress.body(&facts);
+                }
+            }
+            Body::Messages(_) | Body::Unread | Body::Settled => {}
+        }
+        progress.settle(seen);
     }
 }
 
-/// Whether parsing is worth it. Most lines are tokens of the answer, and some engines write
-/// `"usage":null` in each of them.
-fn names_usage(data: &[u8]) -> bool {
-    data.windows(MEMBER.len())
-        .enumerate()
-        .filter(|(_, window)| *window == MEMBER)
-        .filter_map(|(at, _)| data.get(at + MEMBER.len()..))
-        .filter_map(|rest| rest.trim_ascii_start().strip_prefix(b":"))
-        .any(|value| value.trim_ascii_start().starts_with(b"{"))
-}
-
-const MEMBER: &[u8] = b"\"usage\"";
+const GRPC: &[u8] = b"application/grpc";
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,11 @@
 
 use pointsman_admission::hold::HoldLimits;
 use pointsman_domain::block::BlockSize;
+use pointsman_domain::load::PrefillRate;
 use pointsman_schedule::profile::Profile;
 use serde::{Deserialize, Serialize};
+
+use crate::rewrite::Rewrites;
 
 /// The configuration in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,10 @@ pub struct RuntimeConfig {
     pub prefix_bytes_max: usize,
     /// What may wait while the pool is empty.
     pub hold: HoldLimits,
+    /// Which models engines are asked for in the place of those that clients name.
+    pub rewrites: Rewrites,
+    /// How fast an endpoint computes prompts whose first output is not seen.
+    pub prefill_rate: PrefillRate,
 }
 
 /// What the prefix index learns from.

@@ -13,6 +13,7 @@
 pub mod config;
 pub mod pool;
 pub mod record;
+pub mod rewrite;
 
 mod ejection;
 mod endpoints;

@@ -199,10 +199,10 @@ impl Pool {
             index: Index::new(config.prefix_bytes_max, seed),
             index_seed: seed,
             pickers: NonZeroU32::MIN,
+            ledger: Ledger::new(config.prefill_rate),
             config,
             endpoints: Endpoints::default(),
             requests: BTreeMap::new(),
-            ledger: Ledger::default(),
             rng: Pcg64Mcg::seed_from_u64(seed),
             scratch: Scratch::default(),
             closing: false,
@@ -233,7 +233,7 @@ impl Pool {
             }
             Input::Pickers(pickers) => self.pickers = pickers,
             Input::Endpoints(specs) => self.replace_endpoints(now, specs, outputs),
-            Input::Configure(config) => self.configure(*config),
+            Input::Configure(config) => self.configure(now, *config),
             Input::Expire => self.expire(now, outputs),
             Input::ShutDown => self.shut_down(now, outputs),
         }
@@ -263,7 +263,7 @@ impl Pool {
                 name: member.spec.name.clone(),
                 address: member.spec.address,
                 load,
-                own: self.ledger.own(member.id),
+                own: self.ledger.own(member.id, now),
                 foreign_requests: self.ledger.foreign(member.id),
                 load_age: load.sampled_at.map(|at| now.since(at)),
                 ejected: self.endpoints.is_ejected(member.id, now),
@@ -292,19 +292,23 @@ impl Pool {
         detail: Detail,
         outputs: &mut Vec<Output>,
     ) {
-        let request = Request::new(now, facts, detail);
         if self.closing {
-            self.refuse(now, id, request.arrived, Refusal::ShuttingDown, outputs);
-        } else if self.endpoints.is_empty() {
-            match self.hold.offer(id, request.body_bytes(), now) {
-                Verdict::Hold => {
-                    outputs.push(Output::Event(Event::Held { request: id }));
-                    self.requests.insert(id, request);
-                }
-                Verdict::Shed(refusal) => self.refuse(now, id, request.arrived, refusal, outputs),
+            return self.refuse(now, id, now, Refusal::ShuttingDown, outputs);
+        }
+        // At once, as no endpoint that appears would change it.
+        if let Err(refusal) = self.config.rewrites.demand_model(&facts) {
+            return self.refuse(now, id, now, refusal, outputs);
+        }
+        let request = Request::new(now, facts, detail);
+        if !self.endpoints.is_empty() {
+            return self.decide(now, id, request, outputs);
+        }
+        match self.hold.offer(id, request.body_bytes(), now) {
+            Verdict::Hold => {
+                outputs.push(Output::Event(Event::Held { request: id }));
+                self.requests.insert(id, request);
             }
-        } else {
-            self.decide(now, id, request, outputs);
+            Verdict::Shed(refusal) => self.refuse(now, id, now, refusal, outputs),
         }
     }
 
@@ -352,8 +356,9 @@ impl Pool {
         }
     }
 
-    fn configure(&mut self, config: RuntimeConfig) {
+    fn configure(&mut self, now: Timestamp, config: RuntimeConfig) {
         self.hold.set_limits(config.hold);
+        self.ledger.set_prefill_rate(now, config.prefill_rate);
         // Keys of blocks of another size never match again, and no report would take back what was
         // predicted before.
         let is_unlike = config.block_size != self.config.block_size;

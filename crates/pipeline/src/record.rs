@@ -10,7 +10,7 @@ pub mod reader;
 use pointsman_domain::facts::RequestId;
 use pointsman_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::config::Attachment;
 use crate::pool::{Input, Output};
@@ -49,6 +49,8 @@ pub struct Header {
 pub struct Configuration {
     /// The text, empty where none was given.
     pub text: String,
+    /// The text of the model rewrites, empty where none was given.
+    pub rewrites: String,
     /// What the picker was attached to, as it takes part in making a configuration of the text.
     pub attachment: Attachment,
     hash: u64,
@@ -123,7 +125,7 @@ pub enum WriteError {
 }
 
 /// The form of the lines. It grows with every change that an older reader would not understand.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The longest line, without its end. A pool of a thousand endpoints that explains a pick takes less
 /// than a mebibyte.
@@ -149,24 +151,39 @@ impl Line {
 }
 
 impl Configuration {
-    /// The configuration that `text` makes.
+    /// The configuration that `text` makes, without model rewrites.
     pub fn new(text: String, attachment: Attachment) -> Self {
-        let hash = xxh3_64(text.as_bytes());
-        Self {
+        let given = Self {
             text,
+            rewrites: String::new(),
             attachment,
-            hash,
-        }
+            hash: 0,
+        };
+        given.hashed()
     }
 
-    /// A hash of the text, to tell configurations apart.
+    /// The same configuration with the model rewrites that `rewrites` makes.
+    pub fn with_rewrites(self, rewrites: String) -> Self {
+        Self { rewrites, ..self }.hashed()
+    }
+
+    /// A hash of the texts, to tell configurations apart.
     pub const fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// Whether the text is the one that was hashed.
+    /// Whether the texts are those that were hashed.
     fn is_intact(&self) -> bool {
-        self.hash == xxh3_64(self.text.as_bytes())
+        self.hash == self.hash_of_texts()
+    }
+
+    fn hashed(self) -> Self {
+        let hash = self.hash_of_texts();
+        Self { hash, ..self }
+    }
+
+    fn hash_of_texts(&self) -> u64 {
+        xxh3_64_with_seed(self.rewrites.as_bytes(), xxh3_64(self.text.as_bytes()))
     }
 }
 

@@ -12,7 +12,9 @@ pub(crate) mod spec;
 use core::time::Duration;
 
 use pointsman_api::picker_config::EndpointPickerConfig;
+use pointsman_domain::load::PrefillRate;
 use pointsman_pipeline::config::{Attachment, RuntimeConfig};
+use pointsman_pipeline::rewrite::Rewrites;
 
 use crate::plugin::data_layer::METRICS_PATH_DEFAULT;
 use crate::problem::{Findings, Problem, Problems};
@@ -116,6 +118,8 @@ fn compile_noting(
         prefix_source,
         prefix_bytes_max: PREFIX_BYTES_MAX,
         hold,
+        rewrites: Rewrites::default(),
+        prefill_rate: PrefillRate::default(),
     };
     let (discovery, metrics) = (data_layer.discovery, data_layer.metrics);
     let compiled = Compiled {

@@ -12,14 +12,7 @@ use crate::problem::{Findings, quoted};
 /// A syntax error is one problem. Duplicate keys and numbers that are not finite are problems with
 /// their paths, and reading goes on.
 pub(crate) fn read(text: &str, findings: &mut Findings) -> Option<Value> {
-    if text.len() > TEXT_BYTES_MAX {
-        findings.problem(
-            "",
-            format!(
-                "the text has {} bytes and the limit is {TEXT_BYTES_MAX}: make it smaller",
-                text.len()
-            ),
-        );
+    if !is_short_enough(text, findings) {
         return None;
     }
     if text.lines().all(is_blank) {
@@ -38,6 +31,50 @@ pub(crate) fn read(text: &str, findings: &mut Findings) -> Option<Value> {
             None
         }
     }
+}
+
+/// Reads a text of any number of documents, each into a tree as [`read`] does; the paths of their
+/// problems begin with [`path_of`] their place. Reading ends at a syntax error.
+pub(crate) fn read_all(text: &str, findings: &mut Findings) -> Vec<Value> {
+    let mut trees = Vec::new();
+    if !is_short_enough(text, findings) || text.lines().all(is_blank) {
+        return trees;
+    }
+    let mut room = EXPANDED_BYTES_MAX;
+    for (index, document) in serde_yaml::Deserializer::from_str(text).enumerate() {
+        let tree = Tree {
+            path: path_of(index),
+            room: &mut room,
+            findings,
+        };
+        match tree.deserialize(document) {
+            Ok(value) => trees.push(value),
+            Err(error) => {
+                findings.problem("", syntax(&error));
+                break;
+            }
+        }
+    }
+    trees
+}
+
+/// The path of a document of several, counted from 0.
+pub(crate) fn path_of(index: usize) -> String {
+    format!("documents[{index}]")
+}
+
+fn is_short_enough(text: &str, findings: &mut Findings) -> bool {
+    if text.len() > TEXT_BYTES_MAX {
+        findings.problem(
+            "",
+            format!(
+                "the text has {} bytes and the limit is {TEXT_BYTES_MAX}: make it smaller",
+                text.len()
+            ),
+        );
+        return false;
+    }
+    true
 }
 
 /// Whether a line says nothing.

@@ -1,8 +1,8 @@
 //! From what users write to what runs: every default, range and cross-field rule, once.
 //!
 //! Job: read a configuration (`api` types or their text) into a
-//! [`pipeline`](pointsman_pipeline::config::RuntimeConfig) configuration, read an endpoints file,
-//! and render the reference of all of it. Not its job: reading files, watching them, or keeping the
+//! [`pipeline`](pointsman_pipeline::config::RuntimeConfig) configuration, read an endpoints file and
+//! model rewrites, and render the reference of all of it. Not its job: reading files, watching them, or keeping the
 //! last good one (`server` does).
 //!
 //! Read first: [`config::compile`] and [`problem::Problems`].
@@ -19,6 +19,7 @@ pub mod endpoints;
 pub mod problem;
 pub mod quantity;
 pub mod reference;
+pub mod rewrites;
 
 mod document;
 mod fields;

@@ -42,6 +42,7 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     built(OWN_INFLIGHT_SCORER, Role::Scorer, &scorer::OWN_INFLIGHT),
     built(PREFIX_CACHE_SCORER, Role::Scorer, &scorer::PREFIX_CACHE),
     built(QUEUE_SCORER, Role::Scorer, &scorer::QUEUE),
+    built("token-load-scorer", Role::Scorer, &scorer::TOKEN_LOAD),
     not_built("context-length-aware", Role::Scorer),
     not_built("endpoint-attribute-scorer", Role::Scorer),
     not_built("header-label-affinity-scorer", Role::Scorer),
@@ -56,7 +57,6 @@ pub(crate) static PLUGIN_TYPES: &[PluginType] = &[
     not_built("precise-prefix-cache-scorer", Role::Scorer),
     not_built("running-requests-size-scorer", Role::Scorer),
     not_built("session-affinity-scorer", Role::Scorer),
-    not_built("token-load-scorer", Role::Scorer),
     not_built("topology-affinity-scorer", Role::Scorer),
     built(
         "consistent-hash-picker",

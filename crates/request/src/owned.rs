@@ -1,7 +1,10 @@
 //! Headers that belong to the system: what a client sends under these names never reaches an engine
 //! or a gateway's routing, or else the client could choose its own endpoint, model or priority.
 
-use crate::head::{FAIRNESS_ID, FAIRNESS_ID_DEPRECATED, OBJECTIVE, OBJECTIVE_DEPRECATED};
+use crate::head::{
+    FAIRNESS_ID, FAIRNESS_ID_DEPRECATED, MODEL_OVERRIDE, MODEL_OVERRIDE_DEPRECATED, OBJECTIVE,
+    OBJECTIVE_DEPRECATED, TPOT, TPOT_DEPRECATED, TTFT, TTFT_DEPRECATED,
+};
 
 /// Whether `name`, in any case, is a header that the system reads as its own or sets itself.
 pub fn is_system_owned(name: &str) -> bool {
@@ -15,12 +18,12 @@ const SYSTEM_OWNED: [&str; 22] = [
     FAIRNESS_ID_DEPRECATED,
     OBJECTIVE,
     OBJECTIVE_DEPRECATED,
-    "x-llm-d-model-name-rewrite",
-    "x-gateway-model-name-rewrite",
-    "x-llm-d-slo-ttft-ms",
-    "x-slo-ttft-ms",
-    "x-llm-d-slo-tpot-ms",
-    "x-slo-tpot-ms",
+    MODEL_OVERRIDE,
+    MODEL_OVERRIDE_DEPRECATED,
+    TTFT,
+    TTFT_DEPRECATED,
+    TPOT,
+    TPOT_DEPRECATED,
     "x-llm-d-video-fps",
     "x-llm-d-video-duration-seconds",
     "x-llm-d-video-resolution",

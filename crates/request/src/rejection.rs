@@ -1,5 +1,6 @@
 //! Why a body cannot be routed as what its path says it is.
 
+use pointsman_json::lexer::Fault;
 use thiserror::Error;
 
 /// A fault of the client's body. The text names field and remedy, and never anything that the
@@ -7,14 +8,10 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Rejection {
     /// The body does not parse.
-    #[error(
-        "the body is not valid JSON (line {line}, column {column}): send one JSON object in UTF-8"
-    )]
+    #[error("the body is not valid JSON ({fault}): send one JSON object in UTF-8")]
     NotJson {
-        /// Line of the fault, from 1.
-        line: usize,
-        /// Column of the fault in bytes.
-        column: usize,
+        /// What is wrong, and after how many bytes.
+        fault: Fault,
     },
     /// The body is JSON of another kind.
     #[error("the body is JSON but not an object: send one JSON object")]

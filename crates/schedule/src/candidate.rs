@@ -17,6 +17,9 @@ pub struct Candidate {
     pub load: EndpointLoad,
     /// Our own requests there, exact.
     pub own: OwnLoad,
+    /// Requests there, of all pickers, by the last report. The three numbers below belong to the same
+    /// report; what an engine tells of itself beside an answer comes later, and is in `load` only.
+    pub reported_requests: u32,
     /// Requests there that are not ours, by the last report.
     pub foreign_requests: u32,
     /// Our own requests there when the last report's scrape began.
@@ -31,10 +34,5 @@ impl Candidate {
     /// Requests at the endpoint now: our own, and those of others by the last report.
     pub const fn requests(&self) -> u32 {
         self.own.requests.saturating_add(self.foreign_requests)
-    }
-
-    /// Requests at the endpoint, of all pickers, by the last report.
-    pub const fn reported_requests(&self) -> u32 {
-        self.load.waiting.saturating_add(self.load.running)
     }
 }

@@ -44,7 +44,7 @@ impl LoadView {
     /// Requests that `candidate` is taken to have, in a pool that so many pickers serve.
     pub fn requests(self, candidate: &Candidate, pickers: NonZeroU32) -> u32 {
         let own = candidate.own.requests;
-        let reported = candidate.reported_requests();
+        let reported = candidate.reported_requests;
         match self {
             Self::Outstanding => candidate.requests(),
             Self::Reported => reported,

@@ -5,6 +5,7 @@ pub mod kv_cache_utilization;
 pub mod own_inflight;
 pub mod prefix_cache;
 pub mod queue;
+pub mod token_load;
 
 use pointsman_domain::facts::RequestFacts;
 use pointsman_domain::units::Unit;
@@ -33,6 +34,8 @@ pub enum Scorer {
     PrefixCache(prefix_cache::PrefixCache),
     /// `queue-scorer`
     Queue(queue::Queue),
+    /// `token-load-scorer`
+    TokenLoad(token_load::TokenLoad),
 }
 
 impl Score for Scorer {
@@ -43,6 +46,7 @@ impl Score for Scorer {
             Self::OwnInflight(scorer) => scorer.score(request, candidates, scores),
             Self::PrefixCache(scorer) => scorer.score(request, candidates, scores),
             Self::Queue(scorer) => scorer.score(request, candidates, scores),
+            Self::TokenLoad(scorer) => scorer.score(request, candidates, scores),
         }
     }
 }

@@ -81,6 +81,20 @@ pub struct Flags {
     #[arg(long, default_value = "1Gi", value_parser = bytes_value())]
     pub held_bytes_max: u64,
 
+    /// File of InferenceModelRewrite documents: which model an engine is asked for in place of the one
+    /// that a client names.
+    #[arg(long, value_name = "FILE")]
+    pub model_rewrites: Option<PathBuf>,
+
+    /// Remove engines' load reports (ORCA) from the answers that clients get.
+    #[arg(long)]
+    pub remove_load_reports: bool,
+
+    /// Answer `GET /v1/models` with the models of all endpoints, in place of the list of one of them.
+    /// Each endpoint is asked for its list every 10s.
+    #[arg(long)]
+    pub merge_models: bool,
+
     /// Keep the full explanation of one pick in so many, for /debug/picks; 0 keeps none.
     #[arg(long, default_value_t = 16)]
     pub explain_every: u64,

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     start_log(&flags);
+    std::panic::set_hook(Box::new(tell_place));
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -37,6 +38,12 @@ fn start_log(flags: &flags::Flags) {
     } else {
         log.with_ansi(false).init()
     }
+}
+
+/// A panic's own text may quote what it was about, which may be a prompt. Only its place is told.
+fn tell_place(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string);
+    tracing::error!(place = place.unwrap_or_default(), "panicked");
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

@@ -12,6 +12,7 @@ use pointsman_domain::event::Event;
 use pointsman_pipeline::pool::{EndpointState, Sizes};
 use prometheus::{Encoder, Error, Registry, TextEncoder};
 
+use crate::pool::Panicked;
 use family::Families;
 use gauges::{LoadGauges, SizeGauges};
 use recording::RecordingGauges;
@@ -89,6 +90,15 @@ impl Metrics {
     /// Counts a request that was answered in place of an engine.
     pub(crate) fn answered_here(&self, status: i32) {
         self.requests.answered_here(status);
+    }
+
+    /// Counts a panic that was caught.
+    pub(crate) fn panicked(&self, what: Panicked) {
+        let part = match what {
+            Panicked::Stream => "stream",
+            Panicked::Pool => "pool",
+        };
+        self.faults.panics.with_label_values(&[part]).inc();
     }
 
     /// Counts an endpoint file that could not be used.

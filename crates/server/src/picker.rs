@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use pointsman_extproc::stream::Settings;
-use pointsman_feeds::scrape::ScrapeSettings;
+use pointsman_extproc::stream::{LoadReports, ModelList, Settings};
+use pointsman_feeds::page::{PageClient, PageSettings};
 use pointsman_pipeline::pool::Input;
 use pointsman_pipeline::record::{Configuration, FORMAT, Header};
 use pointsman_policy::config::Compiled;
@@ -18,16 +18,18 @@ use tracing::{info, warn};
 use crate::admin::Admin;
 use crate::discovery::{self, EndpointsFile};
 use crate::eds::EdsTable;
+use crate::feeding::{self, Feed};
 use crate::flags::Flags;
 use crate::health::Readiness;
 use crate::held::HeldBytes;
 use crate::metrics::Metrics;
+use crate::models::{Listing, ModelTable};
 use crate::pool::{Lives, PoolDoor};
 use crate::record::Recorder;
 use crate::recording::{self, Limits, Recording, Tape};
 use crate::rollout::Rollout;
 use crate::run::Configured;
-use crate::scraping;
+use crate::scraping::Scraping;
 use crate::serve;
 use crate::session::Service;
 use crate::task::Tasks;
@@ -35,6 +37,8 @@ use crate::task::Tasks;
 /// A running picker.
 pub(crate) struct Picker {
     door: Arc<PoolDoor>,
+    /// The models of all endpoints, if they are asked for.
+    models: Option<Arc<ModelTable>>,
     readiness: Readiness,
     streams: TaskTracker,
     background: Tasks,
@@ -81,6 +85,7 @@ impl Picker {
         );
         let picker = Self {
             door,
+            models: flags.merge_models.then(Arc::default),
             readiness: Readiness::new(),
             streams: TaskTracker::new(),
             background: Tasks::default(),
@@ -112,10 +117,9 @@ impl Picker {
         } = opening;
         let door = || Arc::clone(&self.door);
         self.background.spawn("expire", door().expire_in_time());
-        let scrape = scrape_settings(&flags, &compiled);
-        let loops = self.background.clone();
-        let follow = scraping::follow(door(), lives, scrape, loops);
-        self.background.spawn("scraping", follow);
+        let feeds = self.feeds(scrape_settings(&flags, &compiled));
+        let follow = feeding::follow(lives, feeds, self.background.clone());
+        self.background.spawn("feeding", follow);
 
         self.serve(&flags, &compiled, Arc::clone(&eds), Arc::clone(&recorder))
             .await?;
@@ -174,6 +178,17 @@ impl Picker {
         self.recording
     }
 
+    fn feeds(&self, scrape: PageSettings) -> Vec<Box<dyn Feed>> {
+        let client = PageClient::new(READ_TIMEOUT);
+        let scraping = Scraping::new(Arc::clone(&self.door), client.clone(), scrape);
+        let mut feeds: Vec<Box<dyn Feed>> = vec![Box::new(scraping)];
+        if let Some(table) = &self.models {
+            let listing = Listing::new(Arc::clone(table), client, READ_TIMEOUT);
+            feeds.push(Box::new(listing));
+        }
+        feeds
+    }
+
     async fn serve(
         &self,
         flags: &Flags,
@@ -184,16 +199,27 @@ impl Picker {
         let settings = Settings {
             body_bytes_max: usize::try_from(flags.body_bytes_max).unwrap_or(usize::MAX),
             block_size: compiled.runtime.block_size,
+            load_reports: if flags.remove_load_reports {
+                LoadReports::Removed
+            } else {
+                LoadReports::Kept
+            },
+            model_list: if self.models.is_some() {
+                ModelList::Merged
+            } else {
+                ModelList::OfEngine
+            },
         };
         let held_bytes_max = usize::try_from(flags.held_bytes_max).unwrap_or(usize::MAX);
         let held = Arc::new(HeldBytes::new(held_bytes_max));
-        let service = Service::new(
-            Arc::clone(&self.door),
+        let service = Service {
+            door: Arc::clone(&self.door),
             settings,
-            Arc::clone(&held),
-            self.streams.clone(),
-            self.leave.clone(),
-        );
+            held: Arc::clone(&held),
+            models: self.models.clone(),
+            open: self.streams.clone(),
+            leave: self.leave.clone(),
+        };
         let admin = Admin {
             pool_name: Arc::from(POOL_NAME),
             door: Arc::clone(&self.door),
@@ -249,15 +275,16 @@ impl Picker {
     }
 }
 
-fn scrape_settings(flags: &Flags, compiled: &Compiled) -> ScrapeSettings {
+fn scrape_settings(flags: &Flags, compiled: &Compiled) -> PageSettings {
     let interval = compiled
         .metrics
         .interval
         .unwrap_or(flags.refresh_metrics_interval);
-    ScrapeSettings {
-        interval: interval.max(SCRAPE_INTERVAL_MIN),
-        timeout: SCRAPE_TIMEOUT,
+    PageSettings {
         path: compiled.metrics.path.clone(),
+        interval: interval.max(SCRAPE_INTERVAL_MIN),
+        timeout: READ_TIMEOUT,
+        back_off_max: SCRAPE_BACK_OFF_MAX,
         body_bytes_max: SCRAPE_BYTES_MAX,
     }
 }
@@ -282,7 +309,9 @@ const POOL_NAME: &str = "default";
 /// The time that gateways get to notice that we are not ready any more.
 const NOTICE: Duration = Duration::from_secs(1);
 const SCRAPE_INTERVAL_MIN: Duration = Duration::from_millis(5);
-const SCRAPE_TIMEOUT: Duration = Duration::from_secs(1);
+const SCRAPE_BACK_OFF_MAX: Duration = Duration::from_secs(1);
+/// How long an endpoint has to answer.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pages of real engines are hundreds of kilobytes.
 const SCRAPE_BYTES_MAX: usize = 8 << 20;
 

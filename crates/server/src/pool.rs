@@ -61,6 +61,15 @@ pub(crate) enum Answer {
     Later(oneshot::Receiver<Decision>),
 }
 
+/// What can panic without an end of the process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Panicked {
+    /// The state machine of one stream.
+    Stream,
+    /// The pool, at one input.
+    Pool,
+}
+
 /// One request's hold on the pool: ends it when dropped, however its stream ended.
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -143,6 +152,11 @@ impl PoolDoor {
         self.recorder.metrics.answered_here(status);
     }
 
+    /// Counts a fault of ours that cost no more than one request's comfort.
+    pub(crate) fn panicked(&self, what: Panicked) {
+        self.recorder.metrics.panicked(what);
+    }
+
     /// Gives an input to the pool that it panics over.
     #[cfg(test)]
     pub(crate) fn panic_over(&self, input: Input) {
@@ -189,7 +203,10 @@ impl PoolDoor {
         let mut events = Vec::with_capacity(1);
         {
             let mut inside = self.inside.lock();
-            let outputs = inside.guarded(self.clock.now(), input, work);
+            let (outputs, panicked) = inside.guarded(self.clock.now(), input, work);
+            if panicked {
+                self.panicked(Panicked::Pool);
+            }
             for output in outputs {
                 match output {
                     Output::Decided { id, decision } => inside.answer(id, decision),
@@ -209,14 +226,14 @@ impl PoolDoor {
 }
 
 impl Inside {
-    /// Does `work`, and leaves what came of it on the tape. A panic does not cost the process: see
-    /// [`recover`](Self::recover).
+    /// Does `work`, leaves what came of it on the tape, and tells whether it panicked. A panic does not
+    /// cost the process: see [`recover`](Self::recover).
     fn guarded(
         &mut self,
         now: Timestamp,
         input: Input,
         work: impl FnOnce(&mut Self, Timestamp, Input, &mut Vec<Output>),
-    ) -> Vec<Output> {
+    ) -> (Vec<Output>, bool) {
         let offered = match &input {
             Input::Offer { id, .. } => Some(*id),
             _ => None,
@@ -244,7 +261,7 @@ impl Inside {
         if panicked {
             self.recover(now, offered, &mut outputs);
         }
-        outputs
+        (outputs, panicked)
     }
 
     /// Rebuilds the pool from its open requests: the request `lost` gets a pick by load, and who

@@ -1,9 +1,12 @@
 //! One run of the process: configuration, start, signals, drain.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::record;
-use pointsman_policy::config::Compiled;
+use pointsman_policy::config::{self, Compiled};
+use pointsman_policy::rewrites;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
@@ -67,12 +70,25 @@ async fn configuration(flags: &Flags) -> Result<Configured> {
     } else {
         Attachment::Gateway
     };
-    let compiled = pointsman_policy::config::load(&text, attachment)
+    let mut compiled = config::load(&text, attachment)
         .map_err(|problems| anyhow::Error::new(Unusable { from, problems }))?;
-    Ok(Configured {
-        given: record::Configuration::new(text, attachment),
-        compiled,
-    })
+    let mut given = record::Configuration::new(text, attachment);
+    if let Some(path) = &flags.model_rewrites {
+        given = given.with_rewrites(model_rewrites(path, &mut compiled).await?);
+    }
+    Ok(Configured { given, compiled })
+}
+
+/// Adds the model rewrites in a file to a configuration; gives their text.
+async fn model_rewrites(path: &Path, compiled: &mut Compiled) -> Result<String> {
+    let read = tokio::fs::read_to_string(path).await;
+    let text = read.with_context(|| format!("read --model-rewrites {}", path.display()))?;
+    let from = path.display().to_string();
+    let rewrites = rewrites::compile(&text)
+        .map_err(|problems| anyhow::Error::new(Unusable { from, problems }))?;
+    compiled.runtime.rewrites = rewrites.rewrites;
+    compiled.warnings.extend(rewrites.warnings);
+    Ok(text)
 }
 
 /// The configuration as it was given, and what follows from it.

@@ -1,66 +1,47 @@
-//! A scrape loop for each life of each endpoint.
+//! The metrics pages of endpoints, read for the pool.
 
-use core::net::SocketAddr;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pointsman_domain::endpoint::EndpointId;
 use pointsman_domain::load::LoadSample;
-use pointsman_feeds::scrape::{ScrapeFailure, ScrapeSettings, Scraper, Sink, phase};
+use pointsman_feeds::page::{PageClient, PageFailure, PageSettings, Target, phase};
+use pointsman_feeds::scrape::{Scraper, Sink};
 use pointsman_pipeline::pool::{Input, ScrapeFault};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use crate::pool::{Lives, PoolDoor};
+use crate::feeding::{Feed, Life};
+use crate::pool::PoolDoor;
 use crate::task::Tasks;
 
-/// Starts a scrape loop when a life begins and ends it with the life, for ever.
-pub(crate) async fn follow(
-    door: Arc<PoolDoor>,
-    mut lives: mpsc::UnboundedReceiver<Lives>,
-    settings: ScrapeSettings,
-    tasks: Tasks,
-) {
-    let interval = settings.interval;
-    let scraper = Arc::new(Scraper::new(settings));
-    let sink: Arc<dyn Sink> = Arc::new(PoolSink { door });
-    let mut loops: BTreeMap<EndpointId, CancellationToken> = BTreeMap::new();
-    while let Some(Lives { added, removed }) = lives.recv().await {
-        for id in removed {
-            if let Some(cancel) = loops.remove(&id) {
-                cancel.cancel();
-            }
-        }
-        for (id, spec) in added {
-            let cancel = CancellationToken::new();
-            loops.insert(id, cancel.clone());
-            let address = spec.metrics_address;
-            let target = Target {
-                id,
-                address,
-                phase: phase(id.slot, interval),
-                cancel,
-            };
-            let (scraper, sink) = (Arc::clone(&scraper), Arc::clone(&sink));
-            tasks.spawn("scrape", async move { target.scrape(&scraper, sink).await });
+/// A scrape loop for each life of each endpoint.
+pub(crate) struct Scraping {
+    scraper: Arc<Scraper>,
+    interval: Duration,
+    sink: Arc<dyn Sink>,
+}
+
+impl Scraping {
+    /// Scrapes for the pool behind `door`.
+    pub(crate) fn new(door: Arc<PoolDoor>, client: PageClient, settings: PageSettings) -> Self {
+        Self {
+            interval: settings.interval,
+            scraper: Arc::new(Scraper::new(client, settings)),
+            sink: Arc::new(PoolSink { door }),
         }
     }
 }
 
-struct Target {
-    id: EndpointId,
-    address: SocketAddr,
-    phase: Duration,
-    cancel: CancellationToken,
-}
-
-impl Target {
-    async fn scrape(self, scraper: &Scraper, sink: Arc<dyn Sink>) {
-        scraper
-            .run(self.id, self.address, self.phase, sink, self.cancel)
-            .await;
+impl Feed for Scraping {
+    fn begin(&self, life: Life<'_>, tasks: &Tasks) {
+        let target = Target {
+            endpoint: life.id,
+            address: life.spec.metrics_address,
+            phase: phase(life.id.slot, self.interval),
+        };
+        let (scraper, sink) = (Arc::clone(&self.scraper), Arc::clone(&self.sink));
+        let scrape = async move { scraper.run(target, sink, life.over).await };
+        tasks.spawn("scrape", scrape);
     }
 }
 
@@ -78,10 +59,10 @@ impl Sink for PoolSink {
         self.door.input(Input::ScrapeDone(endpoint, sample));
     }
 
-    fn failed(&self, endpoint: EndpointId, failure: ScrapeFailure) {
+    fn failed(&self, endpoint: EndpointId, failure: PageFailure) {
         debug!(%endpoint, %failure, "scrape failed");
         let fault = match failure {
-            ScrapeFailure::Refused => ScrapeFault::Unreachable,
+            PageFailure::Refused => ScrapeFault::Unreachable,
             _ => ScrapeFault::Unusable,
         };
         self.door.input(Input::ScrapeFailed(endpoint, fault));

@@ -8,44 +8,53 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use pointsman_domain::decision::{Decision, Refusal};
-use pointsman_extproc::stream::{Action, Settings, Stream as Machine};
+use pointsman_extproc::stream::{Action, Settings, Stream as Machine, Wait};
 use pointsman_proto::ext_proc::body_mutation::Mutation;
 use pointsman_proto::ext_proc::external_processor_server::ExternalProcessor;
 use pointsman_proto::ext_proc::processing_response::Response as Reply;
 use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
 use tokio::sync::oneshot;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::{Request, Response, Status, Streaming};
+use tracing::error;
 
 use crate::held::{HeldBytes, HeldShare};
-use crate::pool::{Answer, PoolDoor, Ticket};
+use crate::models::ModelTable;
+use crate::pool::{Answer, Panicked, PoolDoor, Ticket};
 
 /// The ext_proc service of one pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
-    door: Arc<PoolDoor>,
-    settings: Settings,
-    held: Arc<HeldBytes>,
-    open: TaskTracker,
-    leave: CancellationToken,
+    pub(crate) door: Arc<PoolDoor>,
+    pub(crate) settings: Settings,
+    pub(crate) held: Arc<HeldBytes>,
+    /// The models of all endpoints, where the settings let it answer which there are.
+    pub(crate) models: Option<Arc<ModelTable>>,
+    /// Counts the open streams.
+    pub(crate) open: TaskTracker,
+    /// Ends the streams that can end without harm.
+    pub(crate) leave: CancellationToken,
 }
 
 /// One stream.
 pub(crate) struct Session {
     door: Arc<PoolDoor>,
+    models: Option<Arc<ModelTable>>,
     inbound: Streaming<ProcessingRequest>,
     machine: Machine,
     ticket: Option<Ticket>,
     answer: Option<oneshot::Receiver<Decision>>,
-    /// Runs while more of the request should come.
-    body_timer: Option<Pin<Box<Sleep>>>,
+    /// Runs while something must come in time.
+    timer: Option<(Wait, Pin<Box<Sleep>>)>,
+    opened: Instant,
     /// The gateway's side has ended; only an answer that is on its way is still awaited.
     input_ended: bool,
     actions: Vec<Action>,
@@ -59,25 +68,6 @@ pub(crate) struct Session {
     _open: TaskTrackerToken,
 }
 
-impl Service {
-    /// A service for one pool. `open` counts its streams; at `leave` those end that can without harm.
-    pub(crate) const fn new(
-        door: Arc<PoolDoor>,
-        settings: Settings,
-        held: Arc<HeldBytes>,
-        open: TaskTracker,
-        leave: CancellationToken,
-    ) -> Self {
-        Self {
-            door,
-            settings,
-            held,
-            open,
-            leave,
-        }
-    }
-}
-
 #[tonic::async_trait]
 impl ExternalProcessor for Service {
     type ProcessStream = Session;
@@ -88,11 +78,13 @@ impl ExternalProcessor for Service {
     ) -> Result<Response<Session>, Status> {
         Ok(Response::new(Session {
             door: Arc::clone(&self.door),
+            models: self.models.clone(),
             inbound: request.into_inner(),
             machine: Machine::new(self.settings),
             ticket: None,
             answer: None,
-            body_timer: None,
+            timer: None,
+            opened: Instant::now(),
             input_ended: false,
             actions: Vec::new(),
             replies: VecDeque::new(),
@@ -153,7 +145,7 @@ impl Stream for Session {
                 session.closed();
                 continue;
             }
-            if !session.poll_body_timer(cx) {
+            if !session.poll_timer(cx) {
                 return Poll::Pending;
             }
         }
@@ -162,8 +154,8 @@ impl Stream for Session {
 
 impl Session {
     fn message(&mut self, message: ProcessingRequest) {
-        self.body_timer = None;
-        self.machine.message(message, &mut self.actions);
+        self.timer = None;
+        self.read(message);
         if !self.account() {
             // What is refused here must not be asked about, if this was the last piece.
             self.actions
@@ -173,32 +165,42 @@ impl Session {
         self.act();
     }
 
-    /// Whether the time has just passed in which more of the request should have come.
-    fn poll_body_timer(&mut self, cx: &mut Context<'_>) -> bool {
-        let is_undeclared = self.machine.awaits_undeclared_body();
-        if !is_undeclared && !self.machine.gathers_body() {
-            self.body_timer = None;
+    /// Whether the time has just passed in which something should have come.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(wait) = self.machine.waits_for() else {
+            self.timer = None;
             return false;
-        }
-        let wait = if is_undeclared {
-            BODY_OVERDUE
-        } else {
-            BODY_STALLED
         };
-        let timer = self
-            .body_timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(wait)));
-        if timer.as_mut().poll(cx).is_pending() {
-            return false;
+        if self
+            .timer
+            .as_ref()
+            .is_none_or(|(for_what, _)| *for_what != wait)
+        {
+            let end = self.end_of(wait);
+            self.timer = Some((wait, Box::pin(tokio::time::sleep_until(end))));
         }
-        self.body_timer = None;
-        if is_undeclared {
-            self.machine.body_overdue(&mut self.actions);
-        } else {
-            self.machine.body_stalled(&mut self.actions);
+        let passed = self
+            .timer
+            .as_mut()
+            .is_some_and(|(_, timer)| timer.as_mut().poll(cx).is_ready());
+        if passed {
+            self.timer = None;
+            self.machine.overdue(wait, &mut self.actions);
+            self.finished = self.machine.is_closed();
+            self.act();
         }
-        self.act();
-        true
+        passed
+    }
+
+    /// When a wait that begins now has lasted too long.
+    fn end_of(&self, wait: Wait) -> Instant {
+        let now = Instant::now();
+        match wait {
+            Wait::UndeclaredBody => now + BODY_OVERDUE,
+            Wait::FirstMessage => now + SILENCE,
+            // A client that sends a byte now and then must not hold memory for ever.
+            Wait::Body => (now + SILENCE).min(self.opened + BODY_WHOLE),
+        }
     }
 
     fn next_reply(&mut self) -> Option<ProcessingResponse> {
@@ -219,8 +221,72 @@ impl Session {
     }
 
     fn decided(&mut self, decision: &Decision) {
-        self.machine.decided(decision, &mut self.actions);
+        self.settle(decision);
         self.act();
+    }
+
+    /// Has the machine read a message. If that panics, the fault costs no more than what would have
+    /// been read: the stream goes on without reading, and all others do not notice.
+    fn read(&mut self, message: ProcessingRequest) {
+        let unread = self.machine.unread(&message);
+        let read = |machine: &mut Machine, actions: &mut Vec<Action>| {
+            #[cfg(test)]
+            tests::panic_if_told(&message);
+            machine.message(message, actions);
+        };
+        if self.guarded("message", read) {
+            return;
+        }
+        let recover = |machine: &mut Machine, actions: &mut Vec<Action>| {
+            machine.recover(unread, actions);
+        };
+        if !self.guarded("recovery", recover) {
+            self.finished = true;
+        }
+    }
+
+    /// Has the machine answer what waits for the decision.
+    fn settle(&mut self, decision: &Decision) {
+        let settle = |machine: &mut Machine, actions: &mut Vec<Action>| {
+            machine.decided(decision, actions);
+        };
+        if !self.guarded("decision", settle) {
+            self.machine.fail(&mut self.actions);
+        }
+    }
+
+    /// Has the machine answer with the models of all endpoints.
+    fn list_models(&mut self) {
+        let models = self.models.as_ref().and_then(|table| table.merged());
+        let list = |machine: &mut Machine, actions: &mut Vec<Action>| {
+            machine.listed(models, actions);
+        };
+        if !self.guarded("list of models", list) {
+            self.machine.fail(&mut self.actions);
+        }
+    }
+
+    /// Runs a part of the machine; `false` if it panicked, and then nothing of what it asked for is
+    /// left.
+    fn guarded(
+        &mut self,
+        part: &'static str,
+        work: impl FnOnce(&mut Machine, &mut Vec<Action>),
+    ) -> bool {
+        let Self {
+            machine, actions, ..
+        } = self;
+        let before = actions.len();
+        let worked = catch_unwind(AssertUnwindSafe(|| work(machine, actions))).is_ok();
+        if !worked {
+            error!(
+                part,
+                "a stream panicked and goes on unread: report this with the lines before"
+            );
+            self.door.panicked(Panicked::Stream);
+            self.actions.truncate(before);
+        }
+        worked
     }
 
     fn closed(&mut self) {
@@ -246,11 +312,12 @@ impl Session {
                     self.ticket = Some(ticket);
                     match answer {
                         Answer::Now(decision) => {
-                            self.machine.decided(&decision, &mut self.actions);
+                            self.settle(&decision);
                         }
                         Answer::Later(receiver) => self.answer = Some(receiver),
                     }
                 }
+                Action::ListModels => self.list_models(),
                 Action::Observed(observation) => {
                     if let Some(ticket) = &self.ticket {
                         ticket.observe(observation);
@@ -300,7 +367,9 @@ fn body_bytes(reply: &ProcessingResponse) -> usize {
 /// A gateway that sends bodies unasked does so at once; less than Envoy's message timeout of 200 ms.
 const BODY_OVERDUE: Duration = Duration::from_millis(100);
 /// A client that has not sent more of its body by then holds memory that others need.
-const BODY_STALLED: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(30);
+/// By then all of a body has come, counted from the opening of its stream.
+const BODY_WHOLE: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests;

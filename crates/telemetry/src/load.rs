@@ -31,13 +31,19 @@ impl LoadTracker {
         if applied == Applied::Restarted {
             *self = Self::default();
         }
+        self.told(now, sample);
+        self.process_start_seconds = sample.process_start_seconds.or(self.process_start_seconds);
+        applied
+    }
+
+    /// Takes over what the engine told of its load beside an answer at `now`, without a look at which
+    /// process it is. What it did not tell keeps its last value.
+    pub fn told(&mut self, now: Timestamp, sample: &LoadSample) {
         self.waiting.update(now, sample.waiting);
         self.running.update(now, sample.running);
         self.kv_usage.update(now, sample.kv_usage);
         self.kv_block_tokens = sample.kv_block_tokens.or(self.kv_block_tokens);
         self.kv_blocks = sample.kv_blocks.or(self.kv_blocks);
-        self.process_start_seconds = sample.process_start_seconds.or(self.process_start_seconds);
-        applied
     }
 
     /// The load as last known. Its age is that of its oldest value among those that the engine has

@@ -80,6 +80,9 @@ fn messages(workspace: &Workspace, files: &mut Files) -> Result<()> {
         .context("compile the messages")?;
     tonic_prost_build::configure()
         .build_transport(false)
+        // Pure crates use the messages, and do without types of tonic.
+        .client_mod_attribute(".", SERVICES)
+        .server_mod_attribute(".", SERVICES)
         .bytes(".")
         // The same report is the same bytes.
         .btree_map(".xds.data.orca.v3")
@@ -134,7 +137,15 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// The files in `proto/` that Rust is generated for.
-const MESSAGES: [&str; 3] = ["ext_proc.proto", "health.proto", "orca.proto"];
+const MESSAGES: [&str; 4] = [
+    "ext_proc.proto",
+    "health.proto",
+    "orca.proto",
+    "vllm_engine.proto",
+];
+
+/// Stands before each module of a service.
+const SERVICES: &str = "#[cfg(feature = \"services\")]";
 
 /// Holds generated files only.
 const MESSAGES_FOLDER: &str = "crates/proto/src/generated";

@@ -3,6 +3,7 @@
 mod check;
 mod counts;
 mod deny;
+mod fuzz;
 mod generate;
 mod layers;
 mod references;
@@ -43,6 +44,8 @@ enum Command {
         #[arg(long)]
         store: bool,
     },
+    /// Look for inputs that break the fuzz targets. What is found is kept beside the target's source.
+    Fuzz(fuzz::Options),
     /// Run every check but the end-to-end tests: what a change must pass before review.
     Check,
     /// Run `check`, then the end-to-end tests: Envoy, the picker and engines.
@@ -69,6 +72,7 @@ fn run(command: Command) -> Result<()> {
         Command::Generate { check: true } => generate::check(&workspace),
         Command::Counts { store: false } => counts::check(&workspace),
         Command::Counts { store: true } => counts::store(&workspace),
+        Command::Fuzz(options) => fuzz::run(&workspace, &options),
         Command::Check => check::check(&workspace),
         Command::Test => check::test(&workspace),
     }

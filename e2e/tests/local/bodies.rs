@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pointsman_e2e::backend::Backend;
+use pointsman_e2e::body::{in_pieces, whole, with_trailers};
 use pointsman_e2e::case::{Case, arguments, quick};
 use pointsman_e2e::chat::{self, Chat, Form};
-use pointsman_e2e::client::{Client, Protocol, Reply, in_pieces, post, whole, with_trailers};
+use pointsman_e2e::client::{Client, Protocol, Reply, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_over_the_cap_is_refused_with_413_however_it_is_sent() {
@@ -19,12 +19,15 @@ async fn a_body_over_the_cap_is_refused_with_413_however_it_is_sent() {
     let cap = 64 << 10;
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let client = Client::new(stack.address(), protocol);
-        let fits = client.post(chat::PATH, chat_of(cap)).await.unwrap();
+        let fits = client.post(chat::PATH, chat::body_of(cap)).await.unwrap();
         assert_eq!(fits.status, StatusCode::OK, "{protocol:?} at the cap");
 
-        let over = client.post(chat::PATH, chat_of(cap + 1)).await.unwrap();
+        let over = client
+            .post(chat::PATH, chat::body_of(cap + 1))
+            .await
+            .unwrap();
         assert_too_large(&over, "65536");
-        let request = post(in_pieces(chat_of(cap + 1), 10_000));
+        let request = post(in_pieces(&chat::body_of(cap + 1), 10_000));
         let over = client.send(chat::PATH, request).await.unwrap();
         assert_too_large(&over, "65536");
     }
@@ -43,7 +46,7 @@ async fn b22_by_default_31_mebibytes_pass_and_one_byte_more_than_32_does_not() {
     let stack = case.stack(options).await.unwrap();
     let client = Client::new(stack.address(), Protocol::Http1);
 
-    let body = chat_of(31 << 20);
+    let body = chat::body_of(31 << 20);
     let passed = client.post(chat::PATH, body.clone()).await.unwrap();
     assert_eq!(passed.status, StatusCode::OK);
     let prompt_tokens = passed.json().unwrap()["usage"]["prompt_tokens"]
@@ -58,11 +61,11 @@ async fn b22_by_default_31_mebibytes_pass_and_one_byte_more_than_32_does_not() {
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let client = Client::new(stack.address(), protocol);
         let over = client
-            .post(chat::PATH, chat_of((32 << 20) + 1))
+            .post(chat::PATH, chat::body_of((32 << 20) + 1))
             .await
             .unwrap();
         assert_too_large(&over, "33554432");
-        let request = post(in_pieces(chat_of((32 << 20) + 1), 1 << 20));
+        let request = post(in_pieces(&chat::body_of((32 << 20) + 1), 1 << 20));
         let over = client.send(chat::PATH, request).await.unwrap();
         assert_too_large(&over, "33554432");
     }
@@ -78,14 +81,17 @@ async fn b21_large_bodies_reach_the_engine_unchanged() {
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let client = Client::new(stack.address(), protocol);
         for bytes in [32_769, (128 << 10) + 1, 1 << 20, 16 << 20] {
-            for body in [whole(chat_of(bytes)), in_pieces(chat_of(bytes), 100_000)] {
+            for body in [
+                whole(chat::body_of(bytes)),
+                in_pieces(&chat::body_of(bytes), 100_000),
+            ] {
                 let reply = client.send(chat::PATH, post(body)).await.unwrap();
                 assert_eq!(
                     reply.status,
                     StatusCode::OK,
                     "{bytes} bytes over {protocol:?}"
                 );
-                sent.push(chat_of(bytes));
+                sent.push(chat::body_of(bytes));
             }
         }
     }
@@ -137,12 +143,6 @@ async fn b25_an_http2_body_that_ends_in_trailers_does_not_hang() {
     let seen = backend.seen();
     assert_eq!(seen[0].body, chat.body(Form::Plain));
     assert_eq!(seen[0].trailers.as_ref(), Some(&trailers));
-}
-
-/// A chat request of exactly so many bytes.
-fn chat_of(bytes: usize) -> Bytes {
-    let empty = Chat::new("", 1).body(Form::Plain).len();
-    Chat::new(&"word".repeat(bytes)[..bytes - empty], 1).body(Form::Plain)
 }
 
 fn assert_too_large(reply: &Reply, cap: &str) {

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use pointsman_cli::harness::envoy::EnvoyOptions;
 use pointsman_cli::harness::pages;
 use pointsman_cli::harness::stack::Stack;
-use pointsman_e2e::case::{Case, set_faults, slow};
-use pointsman_e2e::chat::{Chat, Form};
-use pointsman_e2e::client::{Client, Protocol};
+use pointsman_e2e::backend::{Backend, Manner, answer, json};
+use pointsman_e2e::body::{unfinished, whole};
+use pointsman_e2e::case::{Case, bare, seeing_all, set_faults, slow};
+use pointsman_e2e::chat::{self, Chat, Form};
+use pointsman_e2e::client::{Client, Protocol, post};
+use pointsman_e2e::exposition::expect_ends;
+use pointsman_e2e::wire::Wire;
 use pointsman_e2e::{exposition, wait};
 use tokio::task::JoinSet;
 
@@ -42,6 +47,113 @@ async fn a_client_that_gives_up_on_an_engine_that_never_answers_frees_its_reserv
             .await
             .unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_within_its_upload_leaves_nothing_behind() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(bare(EnvoyOptions::default())).await.unwrap();
+    let backend = Backend::start("backend").await.unwrap();
+    stack.publish_entries(&[backend.entry()]).await.unwrap();
+    let half = chat::body_of(1 << 20);
+    let holds_half = async || {
+        let page = stack.picker.metrics().await?;
+        let held = exposition::sum(&page, "pointsman_held_body_bytes", &[]);
+        ensure!(held >= (1 << 20) as f64, "{held} bytes are held");
+        Ok(())
+    };
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let client = Client::new(stack.address(), protocol);
+        let request = post(unfinished(half.clone()));
+        let mut uploading = JoinSet::new();
+        uploading.spawn(async move { client.send(chat::PATH, request).await.map(drop) });
+        wait::until("half is there", WAIT_MAX, holds_half)
+            .await
+            .unwrap();
+        uploading.shutdown().await;
+        nothing_is_left(&stack, &backend).await;
+    }
+    // The same with a length that is announced and never reached.
+    let mut wire = Wire::connect(stack.address()).await.unwrap();
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: gateway\r\ncontent-length: {}\r\n\r\n",
+        chat::PATH,
+        2 << 20
+    );
+    wire.send(head).await.unwrap();
+    wire.send(&half).await.unwrap();
+    wait::until("half is there", WAIT_MAX, holds_half)
+        .await
+        .unwrap();
+    drop(wire);
+    nothing_is_left(&stack, &backend).await;
+    assert!(backend.seen().is_empty(), "no engine was asked");
+    let page = stack.picker.metrics().await.unwrap();
+    exposition::expect(&page, "pointsman_picks_total", &[], 0.0).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_while_an_engine_reads_its_body_leaves_nothing_behind() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(bare(EnvoyOptions::default())).await.unwrap();
+    let manner = Manner::answering(|_| json("{}")).reading_slowly(Duration::from_millis(5));
+    let backend = Backend::with_manner("backend", manner).await.unwrap();
+    stack.publish_entries(&[backend.entry()]).await.unwrap();
+    for (protocol, ended) in [(Protocol::Http1, 1.0), (Protocol::Http2, 2.0)] {
+        let client = Client::new(stack.address(), protocol);
+        let request = post(whole(chat::body_of(16 << 20)));
+        let mut sending = JoinSet::new();
+        sending.spawn(async move { client.send(chat::PATH, request).await.map(drop) });
+        wait::until("the engine reads", READ_WAIT_MAX, async || {
+            ensure!(backend.open() == 1, "{} requests are open", backend.open());
+            Ok(())
+        })
+        .await
+        .unwrap();
+        sending.shutdown().await;
+        nothing_is_left(&stack, &backend).await;
+        assert!(backend.seen().is_empty(), "it was not complete");
+        expect_ends(&stack, "cut", ended).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_mid_stream_leaves_nothing_behind_where_the_picker_sees_all() {
+    let case = Case::begin().await.unwrap();
+    for envoy in seeing_all() {
+        let mut stack = case.stack(bare(envoy)).await.unwrap();
+        let backend = Backend::answering("backend", |_| {
+            answer(
+                "text/event-stream",
+                unfinished("data: {\"choices\":[]}\n\n"),
+            )
+        });
+        let backend = backend.await.unwrap();
+        stack.publish_entries(&[backend.entry()]).await.unwrap();
+        for (protocol, ended) in [(Protocol::Http1, 1.0), (Protocol::Http2, 2.0)] {
+            let client = Client::new(stack.address(), protocol);
+            let stream = client.stream(&Chat::new("a story", 100)).await.unwrap();
+            assert!(!stream.received().is_empty());
+            assert_eq!(backend.open(), 1);
+            drop(stream);
+            nothing_is_left(&stack, &backend).await;
+            expect_ends(&stack, "cut", ended).await.unwrap();
+        }
+    }
+}
+
+/// Waits until neither the picker nor the engine counts anything any more.
+async fn nothing_is_left(stack: &Stack, backend: &Backend) {
+    wait::until("nothing is left", READ_WAIT_MAX, async || {
+        let page = stack.picker.metrics().await?;
+        exposition::expect(&page, "pointsman_requests_in_flight", &[], 0.0)?;
+        exposition::expect(&page, "pointsman_requests_held", &[], 0.0)?;
+        exposition::expect(&page, "pointsman_held_body_bytes", &[], 0.0)?;
+        ensure!(backend.open() == 0, "{} requests are open", backend.open());
+        Ok(())
+    })
+    .await
+    .expect("nothing is left");
 }
 
 async fn leaves(protocol: Protocol) {
@@ -82,3 +194,6 @@ async fn in_flight(stack: &Stack, expected: f64) -> Result<()> {
 
 /// The promise is "at once"; the second is for a machine that is busy with other things.
 const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// For an engine that reads slowly what its connection still holds.
+const READ_WAIT_MAX: Duration = Duration::from_secs(20);

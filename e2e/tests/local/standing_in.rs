@@ -2,9 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use http::HeaderValue;
+use pointsman_e2e::body::whole;
 use pointsman_e2e::case::{Case, arguments, quick};
 use pointsman_e2e::chat::{self, Answer, Chat, Form};
-use pointsman_e2e::client::{Client, Protocol, Reply, post, whole};
+use pointsman_e2e::client::{Client, Protocol, Reply, post};
 use pointsman_e2e::exposition;
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ async fn an_adapter_answers_under_its_name_and_tells_the_load_where_it_is_asked_
 async fn ask(client: &Client, adapter: &str, form: Form) -> Result<Reply> {
     let mut body: Value = serde_json::from_slice(&Chat::new("Hi", 8).body(form))?;
     body["model"] = json!(adapter);
-    let mut request = post(whole(body.to_string().into()));
+    let mut request = post(whole(body.to_string()));
     request.headers_mut().insert(
         "endpoint-load-metrics-format",
         HeaderValue::from_static("JSON"),

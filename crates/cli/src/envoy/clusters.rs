@@ -5,13 +5,13 @@ use core::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::{
-    DESTINATION, DESTINATION_SERVED, ENGINES, EnvoySettings, METADATA_NAMESPACE, PICKER,
-    PickerSecurity, XDS, socket_address, type_url,
+    DESTINATION, DESTINATION_SERVED, ENGINES, EngineProtocol, EnvoySettings, METADATA_NAMESPACE,
+    PICKER, PickerSecurity, XDS, socket_address, type_url,
 };
 
 /// The engines. The load balancer obeys the picker's list; without one, as when the picker is away,
 /// it balances by itself over the endpoints it heard of last.
-pub(super) fn engines() -> Value {
+pub(super) fn engines(protocol: EngineProtocol) -> Value {
     json!({
         "name": ENGINES,
         "type": "EDS",
@@ -39,10 +39,17 @@ pub(super) fn engines() -> Value {
                 },
             }],
         },
-        "typed_extension_protocol_options": http_protocol_options(json!({
-            "http_protocol_options": { "enable_trailers": true },
-        })),
+        "typed_extension_protocol_options": http_protocol_options(engine_protocol(protocol)),
     })
+}
+
+/// Without keepalives for HTTP/2: gRPC servers end a connection on which pings come more often than
+/// every few minutes.
+fn engine_protocol(protocol: EngineProtocol) -> Value {
+    match protocol {
+        EngineProtocol::Http1 => json!({ "http_protocol_options": { "enable_trailers": true } }),
+        EngineProtocol::H2c => http2(&Value::Null),
+    }
 }
 
 fn override_host() -> Value {
@@ -76,7 +83,7 @@ pub(super) fn picker(settings: &EnvoySettings) -> Value {
         "connect_timeout": "1s",
         "circuit_breakers": circuit_breakers(),
         "load_assignment": load_assignment(PICKER, settings.ext_proc),
-        "typed_extension_protocol_options": http_protocol_options(http2()),
+        "typed_extension_protocol_options": http_protocol_options(http2(&keepalive())),
         "transport_socket": transport_socket(settings.security),
         "common_lb_config": { "healthy_panic_threshold": { "value": 0.0 } },
         "health_checks": [{
@@ -98,7 +105,7 @@ pub(super) fn xds(settings: &EnvoySettings) -> Value {
         "type": "STATIC",
         "connect_timeout": "1s",
         "load_assignment": load_assignment(XDS, settings.eds),
-        "typed_extension_protocol_options": http_protocol_options(http2()),
+        "typed_extension_protocol_options": http_protocol_options(http2(&keepalive())),
     })
 }
 
@@ -120,15 +127,20 @@ fn http_protocol_options(explicit_http_config: Value) -> Value {
     })
 }
 
-/// HTTP/2 with windows for large bodies. Keepalives notice a peer that is gone without a word.
-fn http2() -> Value {
+/// HTTP/2 with windows for large bodies, and with keepalives unless they are null.
+fn http2(connection_keepalive: &Value) -> Value {
     json!({
         "http2_protocol_options": {
             "initial_stream_window_size": 1 << 20,
             "initial_connection_window_size": 8 << 20,
-            "connection_keepalive": { "interval": "5s", "timeout": "5s" },
+            "connection_keepalive": connection_keepalive,
         },
     })
+}
+
+/// Pings, which notice a picker that is gone without a word.
+fn keepalive() -> Value {
+    json!({ "interval": "5s", "timeout": "5s" })
 }
 
 fn transport_socket(security: PickerSecurity) -> Value {

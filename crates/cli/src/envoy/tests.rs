@@ -48,6 +48,29 @@ fn the_real_envoy_accepts_tls_to_the_picker_and_the_ends_of_the_sampling_range()
 }
 
 #[test]
+fn engines_are_spoken_to_over_http1_or_by_prior_knowledge_over_http2() {
+    let options = |engine_protocol| {
+        let settings = EnvoySettings {
+            engine_protocol,
+            ..settings()
+        };
+        validate(&settings).unwrap();
+        let clusters = settings.configuration()["static_resources"]["clusters"].clone();
+        clusters[0]["typed_extension_protocol_options"]["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]
+            ["explicit_http_config"]
+            .clone()
+    };
+    let http1 = options(EngineProtocol::Http1);
+    assert_eq!(http1["http_protocol_options"]["enable_trailers"], true);
+    let h2c = options(EngineProtocol::H2c)["http2_protocol_options"].clone();
+    assert!(h2c.is_object());
+    assert!(
+        h2c["connection_keepalive"].is_null(),
+        "a gRPC server would take them for abuse"
+    );
+}
+
+#[test]
 fn the_real_envoy_refuses_a_field_that_it_does_not_know() {
     let mut broken = settings().configuration();
     broken["static_resources"]["listeners"][0]["no_such_field"] = json!(1);

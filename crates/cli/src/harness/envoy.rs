@@ -1,6 +1,8 @@
-//! A running Envoy with the standalone configuration.
+//! A running Envoy with the standalone configuration, or with one that imitates another gateway.
 
-use core::net::SocketAddr;
+pub mod imitation;
+
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use std::fs;
 use std::path::Path;
@@ -14,8 +16,9 @@ use super::child::Child;
 use super::pages;
 use super::picker::PickerAddresses;
 use super::ports;
-use crate::envoy::{ENGINES, EnvoySettings};
+use crate::envoy::{ENGINES, EngineProtocol, EnvoySettings};
 use crate::envoy_binary;
+use imitation::Imitation;
 
 /// What may differ from the standalone Envoy's defaults.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +27,10 @@ pub struct EnvoyOptions {
     pub sample_percent: f64,
     /// Largest request body that the picker accepts.
     pub body_bytes_max: u32,
+    /// How the engines are spoken to.
+    pub engine_protocol: EngineProtocol,
+    /// What gateway it stands for.
+    pub imitation: Imitation,
 }
 
 impl Default for EnvoyOptions {
@@ -31,6 +38,8 @@ impl Default for EnvoyOptions {
         Self {
             sample_percent: crate::envoy::SAMPLE_PERCENT,
             body_bytes_max: crate::envoy::BODY_BYTES_MAX,
+            engine_protocol: EngineProtocol::Http1,
+            imitation: Imitation::Nothing,
         }
     }
 }
@@ -59,10 +68,13 @@ impl Envoy {
             sample_percent: options.sample_percent,
             body_bytes_max: options.body_bytes_max,
             security: picker.security,
+            engine_protocol: options.engine_protocol,
             ..EnvoySettings::new(listen, admin, picker.ext_proc, eds)
         };
+        let mut configuration = settings.configuration();
+        options.imitation.apply(&mut configuration)?;
         let path = folder.join("envoy.json");
-        fs::write(&path, format!("{:#}", settings.configuration()))
+        fs::write(&path, format!("{configuration:#}"))
             .with_context(|| format!("cannot write {}", path.display()))?;
         let mut command = Command::new(envoy_binary::ensure()?);
         command
@@ -119,13 +131,11 @@ fn healthy_hosts(clusters: &Value, cluster: &str) -> Vec<String> {
         .filter(|status| text(status, "/name") == cluster)
         .flat_map(|status| array(status, "/host_statuses"))
         .filter(|host| text(host, "/health_status/eds_health_status") == "HEALTHY")
-        .map(|host| {
-            let port = host.pointer("/address/socket_address/port_value");
-            format!(
-                "{}:{}",
-                text(host, "/address/socket_address/address"),
-                port.and_then(Value::as_u64).unwrap_or(0)
-            )
+        .filter_map(|host| {
+            let ip: IpAddr = text(host, "/address/socket_address/address").parse().ok()?;
+            let port = host.pointer("/address/socket_address/port_value")?;
+            let port = u16::try_from(port.as_u64()?).ok()?;
+            Some(SocketAddr::new(ip, port).to_string())
         })
         .collect();
     hosts.sort();
@@ -154,21 +164,24 @@ mod tests {
 
     #[test]
     fn only_healthy_hosts_of_the_named_cluster_count() {
-        let host = |port: u16, health: &str| {
+        let host = |ip: &str, port: u16, health: &str| {
             json!({
-                "address": { "socket_address": { "address": "127.0.0.1", "port_value": port } },
+                "address": { "socket_address": { "address": ip, "port_value": port } },
                 "health_status": { "eds_health_status": health },
             })
         };
         let clusters = json!({ "cluster_statuses": [
             { "name": "engines", "host_statuses": [
-                host(8002, "HEALTHY"), host(8001, "HEALTHY"), host(8003, "UNHEALTHY"),
+                host("127.0.0.1", 8002, "HEALTHY"),
+                host("::1", 8001, "HEALTHY"),
+                host("127.0.0.1", 8001, "HEALTHY"),
+                host("127.0.0.1", 8003, "UNHEALTHY"),
             ] },
-            { "name": "picker", "host_statuses": [host(9002, "HEALTHY")] },
+            { "name": "picker", "host_statuses": [host("127.0.0.1", 9002, "HEALTHY")] },
         ] });
         assert_eq!(
             healthy_hosts(&clusters, "engines"),
-            ["127.0.0.1:8001", "127.0.0.1:8002"]
+            ["127.0.0.1:8001", "127.0.0.1:8002", "[::1]:8001"]
         );
         assert!(healthy_hosts(&json!({}), "engines").is_empty());
     }

@@ -2,11 +2,12 @@
 
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -140,7 +141,29 @@ impl Picker {
 
     /// Its endpoints, as its debug page tells them.
     pub async fn endpoints(&self) -> Result<Value> {
-        pages::get_json(self.addresses.admin, "/debug/endpoints").await
+        pages::get_json(self.addresses.admin, ENDPOINTS_PATH).await
+    }
+
+    /// Waits until it would pick exactly among `engines`, which may be a moment after Envoy knows them.
+    pub async fn knows(&mut self, engines: &[SocketAddr]) -> Result<()> {
+        let admin = self.addresses.admin;
+        let expected: BTreeSet<String> = engines.iter().map(ToString::to_string).collect();
+        let ready = async || {
+            let endpoints = pages::get_json(admin, ENDPOINTS_PATH).await?;
+            let known: BTreeSet<String> = endpoints
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|endpoint| endpoint.pointer("/address")?.as_str())
+                .map(str::to_owned)
+                .collect();
+            ensure!(
+                known == expected,
+                "the picker knows the engines {known:?} and should know {expected:?}"
+            );
+            Ok(())
+        };
+        self.child.ready(READY_WAIT_MAX, ready).await
     }
 
     /// The text of its metrics page.
@@ -215,6 +238,8 @@ fn with_discovery(fields: Value, endpoints: &Path) -> Result<Value> {
     }
     Ok(Value::Object(fields))
 }
+
+const ENDPOINTS_PATH: &str = "/debug/endpoints";
 
 const READY_WAIT_MAX: Duration = Duration::from_secs(20);
 

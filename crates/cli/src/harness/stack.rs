@@ -67,17 +67,19 @@ impl Stack {
         self.envoy.listen
     }
 
-    /// Writes the present engines into the endpoints file and waits until Envoy heard of it.
+    /// Writes the present engines into the endpoints file and waits until Envoy and the picker heard
+    /// of it.
     pub async fn publish(&mut self) -> Result<()> {
         self.publish_entries(&entries(&self.engines)).await
     }
 
     /// Writes these into the endpoints file in the place of the engines, and waits until Envoy
-    /// heard of it.
+    /// and the picker heard of it.
     pub async fn publish_entries(&mut self, entries: &[Entry]) -> Result<()> {
         endpoints::write(&self.endpoints_path, entries)?;
         let addresses: Vec<SocketAddr> = entries.iter().map(|entry| entry.address).collect();
-        self.envoy.knows(&addresses).await
+        self.envoy.knows(&addresses).await?;
+        self.picker.knows(&addresses).await
     }
 
     /// The endpoints file that the picker watches.

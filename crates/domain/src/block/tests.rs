@@ -110,6 +110,65 @@ fn a_repetition_beyond_the_last_block_is_counted_and_not_hashed() {
     }
 }
 
+fn hasher() -> BlockHasher {
+    BlockHasher::new(BlockSize::new(4).unwrap(), BLOCKS_MAX)
+}
+
+#[test]
+fn what_comes_after_a_closed_part_begins_a_block_of_its_own() {
+    let rest = |part: &[u8]| {
+        let mut hasher = hasher();
+        hasher.push(part);
+        hasher.close();
+        let closed = hasher.hashes().len();
+        hasher.push(&[7; 40]);
+        hasher.finish().split_off(closed)
+    };
+    assert_eq!(rest(&[1; 16]), rest(&[2; 21]));
+    assert_eq!(rest(&[]), hashes(&[&[7; 40]]));
+}
+
+#[test]
+fn a_closed_partial_block_is_like_no_other_block_and_counts_as_one() {
+    let closed = |part: &[u8]| {
+        let mut hasher = hasher();
+        hasher.push(part);
+        hasher.close();
+        assert_eq!(hasher.bytes(), 16 * hasher.hashes().len() as u64);
+        hasher.finish()
+    };
+    assert_eq!(closed(&[1; 16]), hashes(&[&[1; 16]]));
+    assert_eq!(closed(&[]), []);
+    let lengths = [7, 8, 15, 16].map(|length| closed(&[0; 16][..length]));
+    for (index, one) in lengths.iter().enumerate() {
+        assert_eq!(one.len(), 1);
+        assert!(!lengths[..index].contains(one));
+    }
+}
+
+#[test]
+fn closing_never_makes_more_blocks_than_the_limit() {
+    let mut hasher = BlockHasher::new(BlockSize::new(4).unwrap(), 2);
+    hasher.push(&[1; 20]);
+    hasher.close();
+    hasher.push(&[2; 20]);
+    hasher.close();
+    assert_eq!(hasher.hashes().len(), 2);
+    assert_eq!(hasher.bytes(), 64);
+}
+
+#[test]
+fn a_digest_tells_all_that_was_taken_apart() {
+    let digests = [0, 1, 15, 16, 17, 32].map(|length| {
+        let mut hasher = hasher();
+        hasher.push(&[0; 32][..length]);
+        hasher.digest()
+    });
+    for (index, one) in digests.iter().enumerate() {
+        assert!(!digests[..index].contains(one));
+    }
+}
+
 proptest! {
     #[test]
     fn a_repetition_is_as_many_pieces(
@@ -140,5 +199,45 @@ proptest! {
             from = cut;
         }
         prop_assert_eq!(hashes(&pieces), hashes(&[&bytes]));
+    }
+
+    #[test]
+    fn what_was_forgotten_leaves_no_trace(
+        before in proptest::collection::vec(any::<u8>(), 0..40),
+        forgotten in proptest::collection::vec(any::<u8>(), 0..80),
+        after in proptest::collection::vec(any::<u8>(), 0..40),
+        blocks_max in 0_usize..5,
+    ) {
+        let size = BlockSize::new(4).unwrap();
+        let mut expected = BlockHasher::new(size, blocks_max);
+        expected.push(&before);
+        expected.push(&after);
+
+        let mut rewound = BlockHasher::new(size, blocks_max);
+        rewound.push(&before);
+        rewound.set_checkpoint();
+        let (head, tail) = forgotten.split_at(forgotten.len() / 3);
+        rewound.push(head);
+        rewound.push(tail);
+        if forgotten.len() % 2 == 0 {
+            rewound.close();
+        }
+        rewound.rewind();
+        // It is used up.
+        rewound.rewind();
+        rewound.push(&after);
+
+        let mut cleared = BlockHasher::new(size, blocks_max);
+        cleared.push(&forgotten);
+        cleared.close();
+        cleared.clear();
+        cleared.push(&before);
+        cleared.push(&after);
+
+        for other in [rewound, cleared] {
+            prop_assert_eq!(other.bytes(), expected.bytes());
+            prop_assert_eq!(other.digest(), expected.digest());
+            prop_assert_eq!(other.hashes(), expected.hashes());
+        }
     }
 }

@@ -13,6 +13,7 @@ fn pick(addresses: &[&str]) -> Pick {
     };
     Pick {
         destinations: addresses.iter().map(destination).collect(),
+        model: None,
     }
 }
 
@@ -39,7 +40,7 @@ fn destination_in_metadata(response: &ProcessingResponse) -> Option<&str> {
 fn b26_b27_the_destination_overwrites_and_is_a_raw_value_only() {
     let owned = ["x-gateway-destination-endpoint", "x-slo-ttft-ms"].map(str::to_owned);
     let route = Route::new(&pick(&["10.0.0.1:8000"]), owned.to_vec());
-    let common = common_of(headers(Direction::Request, Some(route)));
+    let common = common_of(request_headers(Some(route)));
     assert!(common.clear_route_cache);
     let mutation = common.header_mutation.unwrap();
     assert_eq!(mutation.remove_headers, ["x-slo-ttft-ms"]);
@@ -61,29 +62,29 @@ fn b13_addresses_are_bracketed_and_in_order_in_header_and_metadata() {
     let route = Route::new(&pick(&["[fd00:1::5]:8000", "10.0.0.1:80"]), Vec::new());
     let expected = "[fd00:1::5]:8000,10.0.0.1:80";
     for response in [
-        headers(Direction::Request, Some(route.clone())),
-        body(Direction::Request, Some(route.clone())),
+        request_headers(Some(route.clone())),
+        body(Direction::Request, Some(route.clone()), BodyChange::Kept),
     ] {
         assert_eq!(destination_in_metadata(&response), Some(expected));
         let mutation = common_of(response).header_mutation.unwrap();
         let header = mutation.set_headers[0].header.clone().unwrap();
         assert_eq!(header.raw_value, expected);
     }
-    let late = trailers(Direction::Request, Some(route));
+    let late = request_trailers(Some(route));
     assert_eq!(destination_in_metadata(&late), Some(expected));
 }
 
 #[test]
 fn b32_an_answer_without_a_route_changes_nothing() {
     for response in [
-        headers(Direction::Response, None),
-        body(Direction::Response, None),
+        response_headers(Vec::new()),
+        body(Direction::Response, None, BodyChange::Kept),
     ] {
         assert_eq!(response.dynamic_metadata, None);
         assert_eq!(common_of(response), CommonResponse::default());
     }
     assert_eq!(
-        trailers(Direction::Response, None).response,
+        response_trailers(Vec::new()).response,
         Some(Response::ResponseTrailers(TrailersResponse::default()))
     );
 }
@@ -94,6 +95,7 @@ fn b26_b27_headers_of_an_immediate_response_overwrite_too() {
         status: 429,
         headers: vec![("retry-after", "1")],
         body: Bytes::from_static(b"{}"),
+        grpc_status: None,
         details: "rejected-saturated",
     };
     let Some(Response::ImmediateResponse(response)) = immediate(answer).response else {

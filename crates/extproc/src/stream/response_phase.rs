@@ -1,32 +1,53 @@
 //! The response side: every message is answered at once and by reference, and read as far as
-//! usage needs it.
+//! usage needs it. Only the name of a model that the request named anew is changed on the way back.
 
 use core::net::SocketAddr;
 
 use bytes::Bytes;
 use pointsman_domain::observation::Observation;
-use pointsman_observe::reader::{ContentKind, Reader};
+use pointsman_observe::model::ModelRestorer;
+use pointsman_observe::reader::{ContentKind, Expected, Reader};
 use pointsman_proto::ext_proc::{HttpBody, HttpHeaders, HttpTrailers};
 
-use super::{Replies, Step};
+use super::request_phase::{Nature, Renamed};
+use super::{LoadReports, Replies, Step};
 use crate::headers::{self, ResponseHead};
-use crate::modes::BodyForm;
-use crate::reply::{self, Direction, PieceEnd};
+use crate::modes::{BodyForm, Modes};
+use crate::reply::{self, BodyChange, Direction, OF_ANOTHER_BODY, PieceEnd};
 
 /// The response side of one stream.
-#[derive(Default)]
 pub(super) struct ResponsePhase {
+    load_reports: LoadReports,
     begun: bool,
     body_came: bool,
-    output_came: bool,
     failed: bool,
     finished: bool,
+    /// Reading it panicked, and is not tried again.
+    unreadable: bool,
     /// Set by the headers; the first body makes the reader of it.
     kind: Option<ContentKind>,
     reader: Option<Reader>,
+    restorer: Option<ModelRestorer>,
+    /// What the restorer gave for one message.
+    restored: Vec<Bytes>,
 }
 
 impl ResponsePhase {
+    pub(super) const fn new(load_reports: LoadReports) -> Self {
+        Self {
+            load_reports,
+            begun: false,
+            body_came: false,
+            failed: false,
+            finished: false,
+            unreadable: false,
+            kind: None,
+            reader: None,
+            restorer: None,
+            restored: Vec::new(),
+        }
+    }
+
     pub(super) const fn has_begun(&self) -> bool {
         self.begun
     }
@@ -44,13 +65,22 @@ impl ResponsePhase {
         &mut self,
         message: &HttpHeaders,
         served: Option<SocketAddr>,
+        renamed: Option<Renamed>,
+        modes: Modes,
         replies: &mut Replies<'_>,
     ) -> Step {
-        replies.send(reply::headers(Direction::Response, None));
+        let map = message.headers.as_ref();
+        let mut remove = self.reports(headers::reports(map));
         if !self.begun {
             self.begun = true;
-            let head = ResponseHead::read(message.headers.as_ref());
-            // First, as the status is then noted for the one who served.
+            let head = ResponseHead::read(map);
+            if let Some(renamed) = renamed.filter(|_| modes.response_is_shown()) {
+                self.restorer = restorer(&renamed, head.kind);
+            }
+            if self.restorer.is_some() {
+                remove.extend(OF_ANOTHER_BODY.map(str::to_owned));
+            }
+            // First, as the status and the load are then noted for the one who served.
             if let Some(address) = served {
                 replies.observed(Observation::Served(address));
             }
@@ -60,9 +90,11 @@ impl ResponsePhase {
             }
             self.kind = Some(head.kind);
         }
+        replies.send(reply::response_headers(remove));
+        headers::loads(map).for_each(|load| replies.observed(Observation::Load(load)));
         if message.end_of_stream {
             // A gRPC call that fails at once has its status here, and no trailers.
-            self.failed |= headers::grpc_failed(message.headers.as_ref());
+            self.failed |= headers::grpc_failed(map);
             return self.finish(replies);
         }
         Step::Nothing
@@ -72,59 +104,161 @@ impl ResponsePhase {
         &mut self,
         message: HttpBody,
         form: BodyForm,
+        nature: Nature,
         replies: &mut Replies<'_>,
     ) -> Step {
         self.body_came = true;
         let end = PieceEnd::of(&message);
         match form {
-            BodyForm::Plain => replies.send(reply::body(Direction::Response, None)),
-            BodyForm::Pieces { .. } if self.finished => {}
-            BodyForm::Pieces { bytes_max } => {
-                reply::pieces([message.body.clone()], bytes_max, end, |piece, end| {
-                    replies.send(reply::piece(Direction::Response, None, piece, end));
-                });
+            BodyForm::Plain => {
+                let change = self.change(&message.body, end);
+                replies.send(reply::body(Direction::Response, None, change));
             }
+            BodyForm::Pieces { .. } if self.finished => {}
+            BodyForm::Pieces { bytes_max } => self.pass(&message.body, bytes_max, end, replies),
         }
         if self.finished {
             return Step::Nothing;
         }
-        self.read(&message.body, replies);
+        self.read(&message.body, nature, replies);
         if end != PieceEnd::Open {
             return self.finish(replies);
         }
         Step::Nothing
     }
 
-    pub(super) fn trailers(&mut self, message: &HttpTrailers, replies: &mut Replies<'_>) -> Step {
-        replies.send(reply::trailers(Direction::Response, None));
-        self.failed |= headers::grpc_failed(message.trailers.as_ref());
+    pub(super) fn trailers(
+        &mut self,
+        message: &HttpTrailers,
+        form: BodyForm,
+        replies: &mut Replies<'_>,
+    ) -> Step {
+        if let BodyForm::Pieces { bytes_max } = form {
+            self.restore(&Bytes::new(), PieceEnd::Last);
+            self.send_restored(bytes_max, PieceEnd::Open, replies);
+        }
+        let map = message.trailers.as_ref();
+        let remove = self.reports(headers::reports(map));
+        replies.send(reply::response_trailers(remove));
+        headers::loads(map).for_each(|load| replies.observed(Observation::Load(load)));
+        self.failed |= headers::grpc_failed(map);
         self.finish(replies)
     }
 
-    fn read(&mut self, body: &Bytes, replies: &mut Replies<'_>) {
-        if body.is_empty() {
+    /// From now on the response passes as it comes.
+    pub(super) fn read_no_more(&mut self) {
+        self.unreadable = true;
+        self.reader = None;
+        self.restorer = None;
+        self.restored.clear();
+    }
+
+    /// Takes headers or trailers without reading them.
+    pub(super) fn headers_unread(&mut self, is_end: bool, replies: &mut Replies<'_>) -> Step {
+        self.begun = true;
+        if is_end {
+            return self.finish(replies);
+        }
+        Step::Nothing
+    }
+
+    /// Passes one body message on, by reference, in pieces that the gateway takes.
+    fn pass(&mut self, body: &Bytes, bytes_max: usize, end: PieceEnd, replies: &mut Replies<'_>) {
+        if self.restorer.is_none() {
+            send_pieces([body.clone()], bytes_max, end, replies);
+        } else {
+            self.restore(body, end);
+            self.send_restored(bytes_max, end, replies);
+        }
+    }
+
+    fn send_restored(&mut self, bytes_max: usize, end: PieceEnd, replies: &mut Replies<'_>) {
+        send_pieces(self.restored.drain(..), bytes_max, end, replies);
+    }
+
+    /// What becomes of a body message whose bytes stay with the gateway.
+    ///
+    /// What the restorer holds back at the last message before trailers is lost, which is the
+    /// beginning of a name in a text that breaks off there.
+    fn change(&mut self, body: &Bytes, end: PieceEnd) -> BodyChange {
+        if self.restorer.is_none() {
+            return BodyChange::Kept;
+        }
+        self.restore(body, end);
+        let is_kept = match self.restored.as_slice() {
+            [] => body.is_empty(),
+            [only] => only.len() == body.len() && only.as_ptr() == body.as_ptr(),
+            _ => false,
+        };
+        let change = if is_kept {
+            BodyChange::Kept
+        } else {
+            BodyChange::Replaced(self.restored.concat().into())
+        };
+        self.restored.clear();
+        change
+    }
+
+    fn restore(&mut self, body: &Bytes, end: PieceEnd) {
+        let Some(restorer) = &mut self.restorer else {
+            return;
+        };
+        let restored = &mut self.restored;
+        restorer.chunk(body.clone(), &mut |piece| restored.push(piece));
+        if end != PieceEnd::Open {
+            restorer.finish(&mut |piece| restored.push(piece));
+            self.restorer = None;
+        }
+    }
+
+    /// The names of load reports that the client is not to see.
+    fn reports<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+        match self.load_reports {
+            LoadReports::Kept => Vec::new(),
+            LoadReports::Removed => names.map(str::to_ascii_lowercase).collect(),
+        }
+    }
+
+    fn read(&mut self, body: &Bytes, nature: Nature, replies: &mut Replies<'_>) {
+        if body.is_empty() || self.unreadable {
             return;
         }
-        if !self.output_came {
-            self.output_came = true;
-            replies.observed(Observation::FirstOutput);
-        }
         let kind = self.kind.take().unwrap_or(ContentKind::Other);
+        let expected = Expected {
+            kind,
+            dialect: nature.dialect,
+            choices: nature.choices,
+        };
         self.reader
-            .get_or_insert_with(|| Reader::new(kind))
-            .chunk(body);
+            .get_or_insert_with(|| Reader::new(expected))
+            .chunk(body, &mut |seen| replies.observed(seen));
     }
 
     fn finish(&mut self, replies: &mut Replies<'_>) -> Step {
         if core::mem::replace(&mut self.finished, true) {
             return Step::Nothing;
         }
+        self.restorer = None;
         if let Some(mut reader) = self.reader.take() {
-            reader.finish();
-            if let Some(usage) = reader.usage() {
-                replies.observed(Observation::Usage(usage));
-            }
+            reader.finish(&mut |seen| replies.observed(seen));
         }
         Step::ResponseEnded
     }
+}
+
+/// What gives the client its name of the model back; `None` for a body that names no model.
+fn restorer(renamed: &Renamed, kind: ContentKind) -> Option<ModelRestorer> {
+    matches!(kind, ContentKind::Json | ContentKind::EventStream)
+        .then(|| ModelRestorer::new(&renamed.engine, &renamed.client, kind))
+}
+
+fn send_pieces(
+    body: impl IntoIterator<Item = Bytes>,
+    bytes_max: usize,
+    end: PieceEnd,
+    replies: &mut Replies<'_>,
+) {
+    reply::pieces(body, bytes_max, end, |piece, end| {
+        replies.send(reply::piece(Direction::Response, None, piece, end));
+    });
 }

@@ -2,10 +2,14 @@
 //! what the pool was asked or told (`!`), and what was answered (`<`).
 
 mod duplex;
+mod fuzz;
+mod invariants;
 mod limits;
 mod other_modes;
 mod properties;
+mod renaming;
 mod responses;
+mod table;
 mod transcript;
 
 use core::fmt::Write;
@@ -13,6 +17,7 @@ use core::fmt::Write;
 use bytes::Bytes;
 use pointsman_domain::decision::{Destination, Pick};
 use pointsman_domain::endpoint::EndpointId;
+use pointsman_domain::facts::Dialect;
 use pointsman_proto::ext_proc::body_mutation::Mutation;
 use pointsman_proto::ext_proc::processing_response::Response;
 use pointsman_proto::ext_proc::{
@@ -129,6 +134,19 @@ impl Exchange {
     }
 }
 
+fn undeclared_overdue(stream: &mut Stream, actions: &mut Vec<Action>) {
+    stream.overdue(Wait::UndeclaredBody, actions);
+}
+
+fn body_stalled(stream: &mut Stream, actions: &mut Vec<Action>) {
+    stream.overdue(Wait::Body, actions);
+}
+
+/// Whether more of a body must come in time.
+fn gathers(exchange: &Exchange) -> bool {
+    exchange.stream.waits_for() == Some(Wait::Body)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Later,
@@ -149,6 +167,7 @@ fn pick(address: &str) -> Pick {
     };
     Pick {
         destinations: [destination].into_iter().collect(),
+        model: None,
     }
 }
 

@@ -1,67 +1,37 @@
 use std::sync::Mutex;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Notify;
-use tokio::task::yield_now;
-use tokio::time::advance;
-
 use super::*;
+use crate::page::tests::{ENDPOINT, listen, serve, settings, target, whole};
 
-const ENDPOINT: EndpointId = EndpointId {
-    slot: 3,
-    generation: 5,
-};
 const PAGE: &str = "vllm:num_requests_waiting 4\nvllm:num_requests_running 2\n";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Report {
     Begun,
     Done(LoadSample),
-    Failed(ScrapeFailure),
+    Failed(PageFailure),
 }
 
-/// Keeps the reports, and cancels the loop with the last one that is wanted.
+/// Keeps the reports, and cancels the loop at the second one.
+#[derive(Default)]
 struct Reports {
-    wanted: usize,
-    cancel: CancellationToken,
     all: Mutex<Vec<Report>>,
-    begun_at: Mutex<Vec<Instant>>,
+    cancel: CancellationToken,
 }
 
 impl Reports {
-    fn new(wanted: usize) -> Arc<Self> {
-        Arc::new(Self {
-            wanted,
-            cancel: CancellationToken::new(),
-            all: Mutex::default(),
-            begun_at: Mutex::default(),
-        })
-    }
-
     fn add(&self, endpoint: EndpointId, report: Report) {
         assert_eq!(endpoint, ENDPOINT);
         let mut all = self.all.lock().unwrap();
         all.push(report);
-        if all.len() == self.wanted {
+        if all.len() == 2 {
             self.cancel.cancel();
         }
-    }
-
-    fn all(&self) -> Vec<Report> {
-        self.all.lock().unwrap().clone()
-    }
-
-    /// The times from one scrape to the next.
-    fn gaps(&self) -> Vec<Duration> {
-        let begun_at = self.begun_at.lock().unwrap();
-        begun_at.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 }
 
 impl Sink for Reports {
     fn begun(&self, endpoint: EndpointId) {
-        self.begun_at.lock().unwrap().push(Instant::now());
         self.add(endpoint, Report::Begun);
     }
 
@@ -69,346 +39,40 @@ impl Sink for Reports {
         self.add(endpoint, Report::Done(sample));
     }
 
-    fn failed(&self, endpoint: EndpointId, failure: ScrapeFailure) {
+    fn failed(&self, endpoint: EndpointId, failure: PageFailure) {
         self.add(endpoint, Report::Failed(failure));
     }
 }
 
-fn settings() -> ScrapeSettings {
-    ScrapeSettings {
-        interval: Duration::from_millis(1),
-        timeout: Duration::from_secs(60),
-        path: "/metrics".to_owned(),
-        body_bytes_max: 100,
-    }
-}
-
-fn whole(status: &str, body: &str) -> String {
-    let length = body.len();
-    format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}")
-}
-
-fn chunked(chunks: &[&str]) -> String {
-    let mut answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
-    for chunk in chunks {
-        answer += &format!("{:x}\r\n{chunk}\r\n", chunk.len());
-    }
-    answer + "0\r\n\r\n"
-}
-
-fn sample() -> LoadSample {
-    LoadSample {
-        waiting: Some(4),
-        running: Some(2),
-        ..LoadSample::default()
-    }
-}
-
-async fn listen() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
-}
-
-/// A port that is bound, so that nobody else gets it, but not listening.
-fn closed_port() -> (TcpSocket, SocketAddr) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = socket.local_addr().unwrap();
-    (socket, address)
-}
-
-/// Reads one request's head; `None` when the connection ends.
-async fn read_head(stream: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await.ok()?);
-    }
-    String::from_utf8(head).ok()
-}
-
-/// Answers any number of requests on one connection after the other.
-async fn serve(listener: TcpListener, answer: String) {
-    loop {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        while read_head(&mut stream).await.is_some() {
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-    }
-}
-
-/// Runs a loop against a server that always gives `answer`, up to the first result.
-async fn scrape_once(answer: String) -> Report {
+/// What is reported of one scrape of a server that gives this answer.
+async fn scrape_once(answer: String) -> Vec<Report> {
     let (listener, address) = listen().await;
-    let reports = Reports::new(2);
-    run_beside(serve(listener, answer), settings(), address, &reports).await;
-    let all = reports.all();
-    assert_eq!((all.len(), all[0]), (2, Report::Begun));
-    all[1]
-}
-
-/// Runs a loop until it is cancelled, beside a future that never ends.
-async fn run_beside(
-    server: impl Future<Output = ()>,
-    settings: ScrapeSettings,
-    address: SocketAddr,
-    reports: &Arc<Reports>,
-) {
-    let scraper = Scraper::new(settings);
-    let sink = Arc::clone(reports);
-    let cancel = reports.cancel.clone();
+    let reports = Arc::new(Reports::default());
+    let settings = settings();
+    let scraper = Scraper::new(PageClient::new(settings.timeout), settings);
+    let (sink, cancel) = (Arc::clone(&reports), reports.cancel.clone());
     tokio::select! {
-        () = server => panic!("the server ended"),
-        () = scraper.run(ENDPOINT, address, Duration::ZERO, sink, cancel) => {}
+        () = serve(listener, answer) => panic!("the server ended"),
+        () = scraper.run(target(address), sink, cancel) => {}
     }
-}
-
-async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        yield_now().await;
-    }
+    let all = reports.all.lock().unwrap();
+    all.clone()
 }
 
 #[tokio::test]
 async fn a_page_becomes_a_sample_of_its_endpoint() {
-    assert_eq!(
-        scrape_once(whole("200 OK", PAGE)).await,
-        Report::Done(sample())
-    );
-    let (head, tail) = PAGE.split_at(25);
-    let answer = chunked(&[head, tail]);
-    assert_eq!(scrape_once(answer).await, Report::Done(sample()));
+    let sample = LoadSample {
+        waiting: Some(4),
+        running: Some(2),
+        ..LoadSample::default()
+    };
+    let reports = scrape_once(whole("200 OK", PAGE)).await;
+    assert_eq!(reports, [Report::Begun, Report::Done(sample)]);
 }
 
 #[tokio::test]
-async fn scrapes_ask_for_the_path_and_share_one_connection() {
-    let (listener, address) = listen().await;
-    let server = async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        loop {
-            let head = read_head(&mut stream).await.unwrap();
-            assert!(
-                head.starts_with("GET /metrics?format=text HTTP/1.1\r\n"),
-                "{head}"
-            );
-            assert!(head.contains(&format!("host: {address}\r\n")), "{head}");
-            let answer = whole("200 OK", PAGE);
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-    };
-    let reports = Reports::new(6);
-    let settings = ScrapeSettings {
-        path: "/metrics?format=text".to_owned(),
-        ..settings()
-    };
-    run_beside(server, settings, address, &reports).await;
-    let expected = [Report::Begun, Report::Done(sample())].repeat(3);
-    assert_eq!(reports.all(), expected);
-}
-
-#[tokio::test]
-async fn any_other_status_than_200_is_a_failure() {
-    for (status, code) in [
-        ("500 Internal Server Error", 500),
-        ("404 Not Found", 404),
-        ("302 Found", 302),
-    ] {
-        let failed = Report::Failed(ScrapeFailure::Status(code));
-        assert_eq!(scrape_once(whole(status, PAGE)).await, failed);
-    }
-}
-
-#[tokio::test]
-async fn a_page_over_the_limit_is_given_up() {
-    let too_large = Report::Failed(ScrapeFailure::TooLarge);
-    let piece = "x".repeat(60);
-    assert_eq!(
-        scrape_once(whole("200 OK", &"x".repeat(101))).await,
-        too_large
-    );
-    assert_eq!(scrape_once(chunked(&[&piece, &piece])).await, too_large);
-    let fits = chunked(&[&piece, &piece[..40]]);
-    assert_eq!(scrape_once(fits).await, Report::Done(LoadSample::default()));
-}
-
-#[tokio::test]
-async fn an_answer_that_is_no_http_or_is_cut_is_broken() {
-    let broken = Report::Failed(ScrapeFailure::Broken);
-    assert_eq!(
-        scrape_once("SSH-2.0-server\r\n\r\n".to_owned()).await,
-        broken
-    );
-    let (listener, address) = listen().await;
-    let cutting = async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            read_head(&mut stream).await.unwrap();
-            let head = b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nvllm";
-            stream.write_all(head).await.unwrap();
-        }
-    };
-    let reports = Reports::new(2);
-    run_beside(cutting, settings(), address, &reports).await;
-    assert_eq!(reports.all(), [Report::Begun, broken]);
-}
-
-#[tokio::test]
-async fn a_closed_port_refuses_and_is_asked_again() {
-    let (_socket, address) = closed_port();
-    let reports = Reports::new(4);
-    run_beside(core::future::pending(), settings(), address, &reports).await;
-    let refused = [Report::Begun, Report::Failed(ScrapeFailure::Refused)];
-    assert_eq!(reports.all(), refused.repeat(2));
-}
-
-#[tokio::test]
-async fn an_endpoint_that_comes_back_is_read_again() {
-    let (listener, address) = listen().await;
-    let server = async move {
-        for status in ["503 Service Unavailable", "200 OK"] {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            read_head(&mut stream).await.unwrap();
-            let answer = whole(status, PAGE);
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-        core::future::pending().await
-    };
-    let reports = Reports::new(4);
-    run_beside(server, settings(), address, &reports).await;
-    let failed = Report::Failed(ScrapeFailure::Status(503));
-    let expected = [Report::Begun, failed, Report::Begun, Report::Done(sample())];
-    assert_eq!(reports.all(), expected);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_endpoint_that_never_answers_times_out() {
-    let (listener, address) = listen().await;
-    let silent = async move {
-        let _held = listener.accept().await.unwrap();
-        core::future::pending().await
-    };
-    let reports = Reports::new(2);
-    run_beside(silent, settings(), address, &reports).await;
-    let expected = [Report::Begun, Report::Failed(ScrapeFailure::TimedOut)];
-    assert_eq!(reports.all(), expected);
-}
-
-#[tokio::test(start_paused = true)]
-async fn b54_a_slow_scrape_leaves_out_the_ticks_that_it_missed() {
-    let (listener, address) = listen().await;
-    let (released, done) = (Notify::new(), whole("200 OK", PAGE));
-    let server = async {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        read_head(&mut stream).await.unwrap();
-        released.notified().await;
-        stream.write_all(done.as_bytes()).await.unwrap();
-        while read_head(&mut stream).await.is_some() {
-            stream.write_all(done.as_bytes()).await.unwrap();
-        }
-    };
-    let reports = Reports::new(5);
-    // The clock moves only where this says so: it never rests, and so the runtime never does.
-    let clock = async {
-        until(|| reports.all().len() == 1).await;
-        advance(Duration::from_secs(35)).await;
-        released.notify_one();
-        until(|| reports.all().len() >= 4).await;
-        advance(Duration::from_secs(5)).await;
-        until(|| false).await;
-    };
-    let settings = ScrapeSettings {
-        interval: Duration::from_secs(10),
-        timeout: Duration::from_secs(3600),
-        ..settings()
-    };
-    let server = async {
-        tokio::join!(server, clock);
-    };
-    run_beside(server, settings, address, &reports).await;
-    // The overdue tick comes at once, and then none before the next full one.
-    assert_eq!(reports.gaps(), [35, 5].map(Duration::from_secs));
-}
-
-#[tokio::test(start_paused = true)]
-async fn b55_an_endpoint_that_fails_is_asked_less_and_less_often() {
-    let (_socket, address) = closed_port();
-    let reports = Reports::new(9);
-    // Never rests either, and gives the sockets some turns before each step.
-    let clock = async {
-        loop {
-            for _ in 0..100 {
-                yield_now().await;
-            }
-            advance(Duration::from_millis(1)).await;
-        }
-    };
-    let settings = ScrapeSettings {
-        interval: Duration::from_millis(20),
-        ..settings()
-    };
-    run_beside(clock, settings, address, &reports).await;
-    let gaps = reports.gaps();
-    for (gap, expected) in gaps.iter().zip([20, 40, 80, 160]) {
-        assert!(*gap >= Duration::from_millis(expected) * 9 / 10, "{gaps:?}");
-    }
-    assert_eq!(gaps.len(), 4);
-}
-
-#[tokio::test]
-async fn cancelling_ends_the_loop_within_a_scrape_without_a_report() {
-    let (_listener, address) = listen().await;
-    let reports = Reports::new(1);
-    run_beside(core::future::pending(), settings(), address, &reports).await;
-    assert_eq!(reports.all(), [Report::Begun]);
-}
-
-#[tokio::test]
-async fn cancelling_ends_the_loop_before_its_first_scrape() {
-    let (_listener, address) = listen().await;
-    let reports = Reports::new(9);
-    let (scraper, cancel) = (Scraper::new(settings()), CancellationToken::new());
-    let hour = Duration::from_secs(3600);
-    let sink = Arc::clone(&reports);
-    let running = scraper.run(ENDPOINT, address, hour, sink, cancel.clone());
-    tokio::join!(running, async { cancel.cancel() });
-    assert_eq!(reports.all(), []);
-}
-
-#[test]
-fn b13_an_ipv6_address_is_in_brackets() {
-    let address = "[fd00:1::5]:8000".parse().unwrap();
-    let uri = page_uri(address, "/metrics").unwrap();
-    assert_eq!(uri.to_string(), "http://[fd00:1::5]:8000/metrics");
-    assert_eq!(page_uri(address, "metrics"), None);
-}
-
-#[test]
-fn phases_spread_over_the_interval() {
-    let interval = Duration::from_millis(100);
-    let mut phases: Vec<_> = (0..8).map(|slot| phase(slot, interval)).collect();
-    phases.sort_unstable();
-    assert_eq!(phases[0], Duration::ZERO);
-    assert!(phases[7] < interval);
-    for pair in phases.windows(2) {
-        let gap = pair[1] - pair[0];
-        assert!(gap > Duration::from_millis(4) && gap < Duration::from_millis(25));
-    }
-}
-
-#[test]
-fn the_wait_after_failures_grows_to_a_second_or_to_the_interval() {
-    let short = Duration::from_millis(50);
-    let waits: Vec<_> = (1..8)
-        .map(|failures| back_off(failures, short, 0))
-        .collect();
-    let millis = [50, 100, 200, 400, 800, 1000, 1000].map(Duration::from_millis);
-    assert_eq!(waits, millis);
-    let long = Duration::from_secs(5);
-    assert_eq!(back_off(9, long, 0), long);
-    assert_eq!(back_off(u32::MAX, INTERVAL_MIN, 0), BACK_OFF_MAX);
-    for slot in 0..1000 {
-        let wait = back_off(9, short, slot);
-        assert!(wait > BACK_OFF_MAX * 9 / 10 && wait <= BACK_OFF_MAX);
-    }
-    assert_ne!(back_off(9, short, 1), back_off(9, short, 2));
+async fn a_scrape_without_a_page_is_told_as_failed() {
+    let reports = scrape_once(whole("500 Internal Server Error", PAGE)).await;
+    let failed = Report::Failed(PageFailure::Status(500));
+    assert_eq!(reports, [Report::Begun, failed]);
 }

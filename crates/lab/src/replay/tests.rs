@@ -1,6 +1,6 @@
 mod runs;
 
-use pointsman_pipeline::record::EndReason;
+use pointsman_pipeline::record::{EndReason, FORMAT};
 use proptest::prelude::*;
 
 use self::runs::{Run, events};
@@ -169,7 +169,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
     let text = small_run();
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let header = lines[0];
-    let of_newer = header.replace("\"format\":1", "\"format\":77");
+    let of_newer = header.replace(&format!("\"format\":{FORMAT}"), "\"format\":77");
     for (text, expected) in [
         (
             String::new(),

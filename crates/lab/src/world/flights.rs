@@ -1,6 +1,7 @@
 //! Every request of the run, from its plan to its end.
 
 use pointsman_domain::endpoint::EndpointId;
+use pointsman_domain::observation::ObservationMode;
 use pointsman_domain::time::Timestamp;
 use pointsman_engine::job::JobId;
 use smallvec::SmallVec;
@@ -24,7 +25,7 @@ pub(super) struct Flights {
     next_arrival: usize,
     /// Decides, from a request's place alone, who leaves and who is sampled.
     seed: u64,
-    observed_share: f64,
+    observation: Observation,
     leaving_share: f64,
 }
 
@@ -46,11 +47,6 @@ pub(super) struct Flight {
 
 impl Flights {
     pub(super) fn new(setup: &Setup, workload: Workload, seed: u64) -> Self {
-        let observed_share = match setup.observation {
-            Observation::Full => 1.0,
-            Observation::Sampled { percent } => percent.share(),
-            Observation::HeadersOnly | Observation::EndOnly => 0.0,
-        };
         Self {
             flights: vec![Flight::default(); workload.plans.len()],
             workload,
@@ -58,7 +54,7 @@ impl Flights {
             followed: Vec::new(),
             next_arrival: 0,
             seed,
-            observed_share,
+            observation: setup.observation,
             leaving_share: setup.leavers.map_or(0.0, |leavers| leavers.percent.share()),
         }
     }
@@ -71,9 +67,22 @@ impl Flights {
         &self.workload.plans[plan]
     }
 
+    /// How much the picker sees of the response to this request.
+    pub(super) fn mode(&self, plan: usize) -> ObservationMode {
+        match self.observation {
+            Observation::Full => ObservationMode::Full,
+            Observation::Sampled { percent } if self.chance(plan, 0) < percent.share() => {
+                ObservationMode::Sampled
+            }
+            Observation::Sampled { .. } | Observation::HeadersOnly | Observation::EndOnly => {
+                ObservationMode::HeadersOnly
+            }
+        }
+    }
+
     /// Whether the picker sees the body of this request's response.
     pub(super) fn is_observed(&self, plan: usize) -> bool {
-        self.chance(plan, 0) < self.observed_share
+        self.mode(plan) != ObservationMode::HeadersOnly
     }
 
     /// Whether this request's client leaves.

@@ -38,6 +38,7 @@ impl World<'_> {
         let blocks = prompt::blocks(planned, own, size, BLOCKS_MAX);
         let mut facts = Box::new(prompt::facts(planned, blocks, size));
         facts.subset = self.subset(plan);
+        facts.observation = self.flights.mode(plan);
         let detail = if self.watch.explained == Some(plan) {
             Detail::Explained
         } else {
@@ -48,7 +49,7 @@ impl World<'_> {
             let parts = engine_parts(planned, plan, &self.setup.fleet.engine);
             // Nobody asks for what no piece covers, so it needs no name.
             let parts = parts.into_iter().take_while(|&(_, end)| end <= shared_end);
-            prompt::name_keys(parts, &facts.block_keys(), size, reported);
+            prompt::name_keys(parts, &facts.block_keys(facts.model.name()), size, reported);
         }
         if let Some(leavers) = self.setup.leavers
             && self.flights.is_leaving(plan)
@@ -84,7 +85,11 @@ impl World<'_> {
                 }
                 Output::Event(Event::FirstOutput { .. }) => self.watch.seen.first_outputs += 1,
                 Output::Event(Event::Completed(completed)) => {
-                    self.watch.seen.usages += u64::from(completed.usage.is_some());
+                    let seen = &mut self.watch.seen;
+                    seen.usages += u64::from(completed.usage.is_some());
+                    let timings = completed.timings;
+                    seen.visible_outputs += u64::from(timings.first_visible.is_some());
+                    seen.ends_of_output += u64::from(timings.finished.is_some());
                 }
                 Output::Event(_) => {}
             }
@@ -218,6 +223,8 @@ impl World<'_> {
         self.answered_with(plan, 200);
         if self.flights.is_observed(plan) {
             self.observed(plan, Seen::FirstOutput);
+            // No engine here thinks first.
+            self.observed(plan, Seen::FirstVisible);
         }
     }
 
@@ -229,8 +236,10 @@ impl World<'_> {
                 prompt: Tokens(u64::from(planned.prompt_tokens.get())),
                 output: Tokens(u64::from(planned.output_tokens.get())),
                 cached: Some(Tokens(u64::from(cached))),
+                reasoning: None,
             };
             self.observed(plan, Seen::Usage(usage));
+            self.observed(plan, Seen::Finished);
         }
         self.ends(plan, EndCause::Complete, Ending::Complete);
     }

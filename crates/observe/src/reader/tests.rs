@@ -1,34 +1,80 @@
+use pointsman_domain::observation::Usage;
 use pointsman_domain::units::Tokens;
-use proptest::prelude::*;
 
 use super::*;
 
-const EVENT: &str = r#"data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":10}}"#;
+mod bodies;
+mod cuts;
+mod fuzz;
+mod hostile;
+mod streams;
 
-fn usage(prompt: u64, output: u64) -> Option<Usage> {
-    Some(Usage {
+const OUTPUT: Observation = Observation::FirstOutput;
+const VISIBLE: Observation = Observation::FirstVisible;
+const FINISHED: Observation = Observation::Finished;
+
+const fn usage(prompt: u64, output: u64) -> Observation {
+    Observation::Usage(Usage {
         prompt: Tokens(prompt),
         output: Tokens(output),
         cached: None,
+        reasoning: None,
     })
 }
 
-fn read(kind: ContentKind, pieces: &[impl AsRef<[u8]>]) -> Option<Usage> {
-    let mut reader = Reader::new(kind);
-    for piece in pieces {
-        reader.chunk(piece.as_ref());
-    }
-    reader.finish();
-    reader.usage()
+const fn usage_with(prompt: u64, output: u64, cached: u64, reasoning: Option<u64>) -> Observation {
+    Observation::Usage(Usage {
+        prompt: Tokens(prompt),
+        output: Tokens(output),
+        cached: Some(Tokens(cached)),
+        reasoning: match reasoning {
+            Some(reasoning) => Some(Tokens(reasoning)),
+            None => None,
+        },
+    })
 }
 
-fn events(pieces: &[impl AsRef<[u8]>]) -> Option<Usage> {
-    read(ContentKind::EventStream, pieces)
+const fn expected(kind: ContentKind, dialect: Dialect) -> Expected {
+    Expected {
+        kind,
+        dialect,
+        choices: NonZeroU32::MIN,
+    }
+}
+
+const CHAT: Expected = expected(ContentKind::EventStream, Dialect::ChatCompletions);
+const JSON: Expected = expected(ContentKind::Json, Dialect::ChatCompletions);
+
+/// What is told at each piece, and at the end.
+fn told(expected: Expected, pieces: &[impl AsRef<[u8]>]) -> Vec<Vec<Observation>> {
+    let mut reader = Reader::new(expected);
+    let mut told = Vec::new();
+    for piece in pieces {
+        let mut seen = Vec::new();
+        let piece = Bytes::copy_from_slice(piece.as_ref());
+        reader.chunk(&piece, &mut |observation| seen.push(observation));
+        told.push(seen);
+    }
+    let mut seen = Vec::new();
+    reader.finish(&mut |observation| seen.push(observation));
+    told.push(seen);
+    told
+}
+
+/// All that is told, in order.
+fn all(expected: Expected, pieces: &[impl AsRef<[u8]>]) -> Vec<Observation> {
+    told(expected, pieces).concat()
 }
 
 fn bytes_of(body: &[u8]) -> Vec<[u8; 1]> {
     body.iter().map(|byte| [*byte]).collect()
 }
+
+const TOKEN: &str =
+    r#"data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}"#;
+const STOP: &str = r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+const USAGE: &str =
+    r#"data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":10,"total_tokens":17}}"#;
 
 #[test]
 fn the_kind_is_told_by_the_media_type_alone() {
@@ -39,6 +85,11 @@ fn the_kind_is_told_by_the_media_type_alone() {
             ContentKind::EventStream,
         ),
         ("application/json; charset=utf-8", ContentKind::Json),
+        ("application/x-ndjson", ContentKind::NdJson),
+        ("application/ndjson;x", ContentKind::NdJson),
+        ("application/grpc", ContentKind::Grpc),
+        ("Application/GRPC+proto", ContentKind::Grpc),
+        ("application/grpc-web", ContentKind::Other),
         ("application/jsonl", ContentKind::Other),
         ("text/plain", ContentKind::Other),
         ("", ContentKind::Other),
@@ -50,180 +101,293 @@ fn the_kind_is_told_by_the_media_type_alone() {
 
 #[test]
 fn b33_usage_and_the_done_mark_may_come_in_different_pieces() {
+    let pieces = [format!("{USAGE}\n\n"), "data: [DONE]\n\n".to_owned()];
     assert_eq!(
-        events(&[&format!("{EVENT}\n\n"), "data: [DONE]\n\n"]),
-        usage(7, 10)
+        told(CHAT, &pieces),
+        [vec![FINISHED, usage(7, 10)], vec![], vec![]]
     );
 }
 
 #[test]
-fn b34_the_done_mark_may_be_split() {
-    assert_eq!(
-        events(&[&format!("{EVENT}\n\ndata: [DO"), "NE]\n\n"]),
-        usage(7, 10)
-    );
-    assert_eq!(events(&["data: [DO", "NE]\n\n"]), None);
+fn b33_usage_is_told_as_soon_as_its_event_has_come() {
+    let body = format!("{TOKEN}\n\n{STOP}\n\n{USAGE}\n\ndata: [DONE]\n\n");
+    let told = told(CHAT, &bytes_of(body.as_bytes()));
+    let end_of = |event: &str| body.find(event).unwrap() + event.len() + 1;
+    assert_eq!(told[end_of(TOKEN)], [OUTPUT, VISIBLE]);
+    assert_eq!(told[end_of(STOP)], [FINISHED]);
+    assert_eq!(told[end_of(USAGE)], [usage(7, 10)]);
+    assert_eq!(told.concat().len(), 4);
 }
 
 #[test]
-fn b35_usage_of_the_last_event_counts_and_null_before_it_does_not() {
-    let body = "event: response.created\ndata: {\"response\":{\"usage\":null}}\n\n\
-        data: {\"usage\":null}\n\nevent: response.completed\n\
-        data: {\"response\":{\"usage\":{\"input_tokens\":20,\"output_tokens\":5}}}\n\n\
-        data: {\"usage\":\"n/a\"}\n\n";
-    assert_eq!(events(&[body]), usage(20, 5));
+fn b34_the_done_mark_may_be_split_and_may_be_missing() {
+    for tail in [
+        &["data: [DO", "NE]\n\n"][..],
+        &["data: [DONE]"],
+        &["data:[DONE]\r\r"],
+        &[""],
+    ] {
+        let pieces = [&[TOKEN, "\n\n", USAGE, "\n\n"], tail].concat();
+        assert_eq!(
+            all(CHAT, &pieces),
+            [OUTPUT, VISIBLE, FINISHED, usage(7, 10)],
+            "{tail:?}"
+        );
+    }
+    assert_eq!(all(CHAT, &["data: [DO", "NE]\n\n"]), [FINISHED]);
+    assert_eq!(all(CHAT, &[""]), [FINISHED]);
 }
 
 #[test]
-fn usage_that_is_reported_all_along_ends_with_the_last() {
-    let later = EVENT.replace("10", "11");
-    assert_eq!(events(&[format!("{EVENT}\n\n{later}\n\n")]), usage(7, 11));
+fn b34_the_end_is_told_once_however_often_it_is_announced() {
+    let mut reader = Reader::new(CHAT);
+    let mut seen = Vec::new();
+    let body = format!("{TOKEN}\n\n{USAGE}\n\n{USAGE}\n\ndata: [DONE]\n\n{TOKEN}\n\n");
+    for _ in 0..2 {
+        reader.chunk(&Bytes::from(body.clone()), &mut |observation| {
+            seen.push(observation)
+        });
+    }
+    for _ in 0..2 {
+        reader.finish(&mut |observation| seen.push(observation));
+    }
+    reader.chunk(&Bytes::from(body), &mut |observation| {
+        seen.push(observation)
+    });
+    assert_eq!(seen, [OUTPUT, VISIBLE, FINISHED, usage(7, 10)]);
 }
 
 #[test]
 fn b38_all_three_line_endings_are_read_wherever_they_are_cut() {
-    for ending in ["\n", "\r\n", "\r"] {
-        let body = format!("event: x{ending}{EVENT}{ending}{ending}data: [DONE]{ending}{ending}");
-        assert_eq!(events(&[&body]), usage(7, 10), "{ending:?}");
+    let told_all = [OUTPUT, VISIBLE, FINISHED, usage(7, 10)];
+    for [a, b, c] in [["\n"; 3], ["\r\n"; 3], ["\r"; 3], ["\r\n", "\n", "\r"]] {
+        let body = format!(": ping{a}{b}event: x{c}{TOKEN}{a}{b}{USAGE}{c}{a}data: [DONE]{b}{c}");
+        assert_eq!(all(CHAT, &[&body]), told_all, "{a:?} {b:?} {c:?}");
         for at in 0..=body.len() {
             let (start, end) = body.split_at(at);
-            assert_eq!(events(&[start, end]), usage(7, 10), "{ending:?} {at}");
+            assert_eq!(all(CHAT, &[start, end]), told_all, "{a:?} {b:?} {c:?} {at}");
         }
     }
 }
 
 #[test]
-fn b40_pieces_that_are_no_events_have_no_usage() {
+fn b38_what_is_carried_over_is_bounded() {
+    let mut reader = Reader::new(CHAT);
+    let piece = Bytes::from(vec![b'x'; 10_000]);
+    reader.chunk(&Bytes::from_static(b"data: "), &mut |_| {});
+    for _ in 0..200 {
+        reader.chunk(&piece, &mut |_| {});
+        let Body::Events(events) = &reader.body else {
+            unreachable!("the stream has not ended");
+        };
+        assert!(events.0.carried_bytes() <= 16 * 1024);
+    }
+}
+
+#[test]
+fn b40_pieces_that_are_no_events_say_nothing() {
+    for pieces in [
+        &["{\"id\":1}\n{\"id\":2}\n\n"][..],
+        &[r#"{"id":1}"#, "\n", r#"{"usage":{"prompt_tokens":7,"#],
+        &[USAGE.strip_prefix("data: ").unwrap(), "\n\n"],
+    ] {
+        assert_eq!(all(CHAT, pieces), [FINISHED], "{pieces:?}");
+    }
+}
+
+#[test]
+fn b40_an_event_that_is_no_json_does_not_hide_the_next() {
+    let body = format!("data: {{\"tool_calls\":[{{\"ind\n\n{USAGE}\n\n");
     assert_eq!(
-        events(&[r#"{"id":1}"#, "\n", r#"{"usage":{"prompt_tokens":7,"#]),
-        None
+        all(CHAT, &[body]),
+        [OUTPUT, VISIBLE, FINISHED, usage(7, 10)]
     );
-    assert_eq!(events(&[EVENT.strip_prefix("data: ").unwrap()]), None);
-    let body = format!("data: {{\"tool_calls\":[{{\"ind\n{EVENT}\n\n");
-    assert_eq!(events(&[body]), usage(7, 10));
+    let (start, end) = TOKEN.split_at(40);
+    assert_eq!(
+        told(CHAT, &[start, &format!("{end}\n\n")]),
+        [vec![], vec![OUTPUT, VISIBLE], vec![FINISHED]]
+    );
 }
 
 #[test]
-fn a_last_line_without_its_ending_is_read() {
-    assert_eq!(events(&[EVENT]), usage(7, 10));
-    assert_eq!(events(&[EVENT.replace("data: ", "data:")]), usage(7, 10));
+fn comments_and_empty_events_are_no_output() {
+    for silent in [
+        ": keep-alive\n\n",
+        "\n\n\n",
+        "event: ping\n\n",
+        "data:\n\n",
+        "data: \n\n",
+        "data:   \n\n",
+        "data: {}\n\n",
+        "id: 7\nretry: 10\n\n",
+        "data: {\"type\":\"ping\"}\n\n",
+        "data: {\"choices\":[],\"prompt_filter_results\":[{\"prompt_index\":0}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\n",
+        "data: {\"error\":{\"message\":\"x\",\"type\":\"BadRequestError\"}}\n\n",
+    ] {
+        let pieces = [silent, TOKEN, "\n\n"];
+        assert_eq!(told(CHAT, &pieces)[0], [], "{silent}");
+        assert_eq!(all(CHAT, &pieces), [OUTPUT, VISIBLE, FINISHED], "{silent}");
+        assert_eq!(all(CHAT, &[silent]), [FINISHED], "{silent}");
+    }
 }
 
 #[test]
-fn blanks_around_the_colon_hide_nothing() {
-    let body = EVENT.replace("\"usage\":", "\"usage\" :\t ");
-    assert_eq!(events(&[body]), usage(7, 10));
+fn an_answer_of_thoughts_only_has_been_seen_when_it_is_finished() {
+    let thought = r#"data: {"choices":[{"index":0,"delta":{"reasoning_content":"x"}}]}"#;
+    let pieces = [
+        format!("{thought}\n\n"),
+        format!("{thought}\n\n"),
+        format!("{STOP}\n\n"),
+    ];
+    assert_eq!(
+        told(CHAT, &pieces),
+        [vec![OUTPUT], vec![], vec![VISIBLE, FINISHED], vec![]]
+    );
+    assert_eq!(
+        told(CHAT, &pieces[..2]),
+        [vec![OUTPUT], vec![], vec![VISIBLE, FINISHED]]
+    );
+}
+
+#[test]
+fn an_answer_that_is_empty_has_its_first_token_in_its_end() {
+    assert_eq!(
+        told(CHAT, &[format!("{STOP}\n\n")]),
+        [vec![OUTPUT, VISIBLE, FINISHED], vec![]]
+    );
+}
+
+#[test]
+fn an_answer_is_finished_when_each_choice_is() {
+    let stop = |index: u32| STOP.replace("\"index\":0", &format!("\"index\":{index}")) + "\n\n";
+    let of = |choices: u32, indexes: &[u32]| {
+        let expected = Expected {
+            choices: NonZeroU32::new(choices).unwrap(),
+            ..CHAT
+        };
+        let pieces: Vec<_> = indexes.iter().map(|index| stop(*index)).collect();
+        let told = told(expected, &pieces);
+        told.iter()
+            .position(|told| told.contains(&FINISHED))
+            .unwrap()
+    };
+    assert_eq!(of(1, &[0, 1]), 0);
+    assert_eq!(of(2, &[0, 0, 1, 2]), 2);
+    assert_eq!(of(3, &[2, 1, 0]), 2);
+    assert_eq!(of(3, &[2, 1]), 2, "at the end at the latest");
+    let many: Vec<_> = (0..300).collect();
+    assert_eq!(of(300, &many), 299);
+    assert_eq!(of(u32::MAX, &[0, 1]), 2);
+}
+
+#[test]
+fn an_answer_is_finished_by_its_usage_whatever_its_choices_say() {
+    let expected = Expected {
+        choices: NonZeroU32::MAX,
+        ..CHAT
+    };
+    for end in [
+        USAGE,
+        "data: [DONE]",
+        r#"data: {"usage":{"prompt_tokens":7,"completion_tokens":10}}"#,
+    ] {
+        let pieces = [format!("{TOKEN}\n\n"), format!("{end}\n\n")];
+        assert_eq!(told(expected, &pieces)[1][0], FINISHED, "{end}");
+    }
+}
+
+#[test]
+fn usage_that_is_reported_all_along_ends_with_the_last() {
+    let event = |output: u32, finish: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}},\"finish_reason\":{finish}}}],\
+             \"usage\":{{\"prompt_tokens\":7,\"completion_tokens\":{output}}}}}\n\n"
+        )
+    };
+    let pieces = [event(1, "null"), event(2, "null"), event(3, "\"length\"")];
+    let shown = vec![OUTPUT, VISIBLE];
+    assert_eq!(
+        told(CHAT, &pieces),
+        [shown.clone(), vec![], vec![FINISHED], vec![usage(7, 3)]]
+    );
+    assert_eq!(
+        told(CHAT, &pieces[..2]),
+        [shown, vec![], vec![FINISHED, usage(7, 2)]]
+    );
+    let last = USAGE.replace(
+        "\"total_tokens\":17",
+        "\"prompt_tokens_details\":{\"cached_tokens\":4}",
+    );
+    let pieces = [&pieces[..], &[format!("{last}\n\ndata: [DONE]\n\n")]].concat();
+    assert_eq!(told(CHAT, &pieces)[3], [usage_with(7, 10, 4, None)]);
 }
 
 #[test]
 fn the_word_usage_in_an_answer_is_no_usage() {
-    let body = r#"data: {"choices":[{"delta":{"content":"\"usage\":{\"prompt_tokens\":1}"}}]}"#;
-    assert_eq!(events(&[body]), None);
+    let quoted = TOKEN.replace(
+        "\"x\"",
+        r#""\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1},\"finish_reason\":\"stop\"""#,
+    );
+    let nested = TOKEN.replace(
+        "\"x\"}",
+        r#""x","a":{"usage":{"prompt_tokens":1,"completion_tokens":1},"finish_reason":"stop"}}"#,
+    );
+    let pieces = [
+        format!("{TOKEN}\n\n"),
+        format!("{quoted}\n\n"),
+        format!("{nested}\n\n"),
+    ];
+    assert_eq!(
+        told(CHAT, &pieces),
+        [vec![OUTPUT, VISIBLE], vec![], vec![], vec![FINISHED]]
+    );
 }
 
 #[test]
-fn a_line_over_the_limit_is_dropped_up_to_its_end() {
-    let padding = |bytes: usize| {
-        let line = EVENT.replace(":[]", &format!(":\"{}\"", "x".repeat(bytes)));
-        (line.len(), line)
+fn white_space_in_an_event_hides_nothing() {
+    let spaced = |event: &str| {
+        let json = event.strip_prefix("data: ").unwrap();
+        let json = json
+            .replace(':', " :\t ")
+            .replace(',', " , ")
+            .replace('}', " }");
+        format!("data: {json} \n\n")
     };
-    let (base, _) = padding(0);
-    let (length, longest) = padding(CARRY_BYTES_MAX - base);
-    assert_eq!(length, CARRY_BYTES_MAX);
-    let (_, too_long) = padding(CARRY_BYTES_MAX - base + 1);
-    for (line, expected) in [(longest, usage(7, 10)), (too_long, None)] {
-        assert_eq!(events(&[&line]), expected);
-        assert_eq!(events(&[format!("{line}\n")]), expected);
-        assert_eq!(events(&bytes_of(line.as_bytes())), expected);
-        let (start, end) = line.split_at(line.len() / 2);
-        let later = EVENT.replace("10", "11");
-        assert_eq!(events(&[start, &format!("{end}\n{later}")]), usage(7, 11));
-    }
+    let pieces = [TOKEN, STOP, USAGE].map(spaced);
+    assert_eq!(
+        told(CHAT, &pieces),
+        [
+            vec![OUTPUT, VISIBLE],
+            vec![FINISHED],
+            vec![usage(7, 10)],
+            vec![]
+        ]
+    );
 }
 
 #[test]
-fn a_json_body_is_read_at_its_end() {
-    let body = r#"{"id":"x","usage":{"prompt_tokens":7,"completion_tokens":10}}"#;
-    assert_eq!(read(ContentKind::Json, &[body]), usage(7, 10));
+fn json_of_an_event_may_lie_in_several_lines() {
+    let lines = |event: &str| event.replace(',', ",\ndata: ").replace("[{", "[\r\ndata:{") + "\n\n";
+    let pieces = [TOKEN, STOP, USAGE].map(lines);
     assert_eq!(
-        read(ContentKind::Json, &bytes_of(body.as_bytes())),
-        usage(7, 10)
+        told(CHAT, &pieces),
+        [
+            vec![OUTPUT, VISIBLE],
+            vec![FINISHED],
+            vec![usage(7, 10)],
+            vec![]
+        ]
     );
-    assert_eq!(read(ContentKind::Other, &[body]), None);
-    let mut reader = Reader::new(ContentKind::Json);
-    reader.chunk(body.as_bytes());
-    assert_eq!(reader.usage(), None);
-    reader.finish();
-    reader.finish();
-    assert_eq!(reader.usage(), usage(7, 10));
 }
 
 #[test]
-fn a_json_body_over_the_limit_is_not_kept() {
-    let body = r#"{"usage":{"prompt_tokens":7,"completion_tokens":10}}"#;
-    let padding = vec![b' '; JSON_BYTES_MAX - body.len()];
+fn a_byte_order_mark_hides_nothing() {
+    let body = format!("\u{feff}{TOKEN}\n\n");
+    assert_eq!(told(CHAT, &[body])[0], [OUTPUT, VISIBLE]);
+    let body = "\u{feff}{\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":10}}";
     assert_eq!(
-        read(ContentKind::Json, &[&padding, body.as_bytes()]),
-        usage(7, 10)
+        all(JSON, &[body]),
+        [OUTPUT, VISIBLE, FINISHED, usage(7, 10)]
     );
-    let mut reader = Reader::new(ContentKind::Json);
-    for piece in [&padding, &b" "[..], body.as_bytes()] {
-        reader.chunk(piece);
-    }
-    assert!(matches!(reader.body, Body::Unread));
-    reader.finish();
-    assert_eq!(reader.usage(), None);
-}
-
-fn fragment() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![
-        Just(EVENT.as_bytes().to_vec()),
-        Just(b"data: ".to_vec()),
-        Just(b"data: [DONE]".to_vec()),
-        Just(
-            br#"data:{"usage":null,"response":{"usage":{"input_tokens":1,"output_tokens":2}}}"#
-                .to_vec()
-        ),
-        Just(br#"data: {"usage":{"prompt_tokens":"#.to_vec()),
-        prop_oneof![Just("\n"), Just("\r\n"), Just("\r"), Just("\n\n")].prop_map(|e| e.into()),
-        proptest::collection::vec(any::<u8>(), 0..20),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn byte_by_byte_is_the_same_as_whole(
-        fragments in proptest::collection::vec(fragment(), 0..12),
-    ) {
-        let body = fragments.concat();
-        for kind in [ContentKind::EventStream, ContentKind::Json] {
-            let whole = read(kind, &[&body]);
-            prop_assert_eq!(read(kind, &bytes_of(&body)), whole);
-            prop_assert_eq!(read(kind, &fragments), whole);
-        }
-    }
-
-    #[test]
-    fn only_an_unfinished_line_is_carried(
-        pieces in proptest::collection::vec(
-            prop_oneof![
-                fragment(),
-                (1_usize..CARRY_BYTES_MAX).prop_map(|length| vec![b'x'; length]),
-            ],
-            0..8,
-        ),
-    ) {
-        let mut reader = Reader::new(ContentKind::EventStream);
-        let mut unfinished = 0;
-        for piece in &pieces {
-            reader.chunk(piece);
-            unfinished = match piece.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
-                Some(at) => piece.len() - at - 1,
-                None => unfinished + piece.len(),
-            };
-            let Body::Events(lines) = &reader.body else { unreachable!() };
-            let expected = if unfinished > CARRY_BYTES_MAX { 0 } else { unfinished };
-            prop_assert_eq!(lines.carry.len(), expected);
-        }
-    }
 }

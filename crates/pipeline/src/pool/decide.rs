@@ -5,13 +5,12 @@ use pointsman_domain::event::{Event, Picked};
 use pointsman_domain::facts::{RequestFacts, RequestId};
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::Tokens;
-use pointsman_ledger::reservations::{Phase, Reservation};
 use pointsman_prefix::index::Matches;
 use pointsman_schedule::candidate::Candidate;
 use pointsman_schedule::profile::Scores;
 use pointsman_schedule::question::Question;
 
-use crate::pool::requests::Request;
+use crate::pool::requests::{Request, Sent};
 use crate::pool::stale::Medians;
 use crate::pool::{Detail, Output, Pool};
 
@@ -25,7 +24,7 @@ pub(super) struct Scratch {
 }
 
 impl Pool {
-    /// Picks for a request, or refuses it when the gateway's subset leaves nobody.
+    /// Picks for a request, or refuses it when the gateway's subset leaves nobody or it lacks a model.
     pub(super) fn decide(
         &mut self,
         now: Timestamp,
@@ -36,7 +35,13 @@ impl Pool {
         let Some(facts) = request.facts.take() else {
             return;
         };
-        let keys = facts.block_keys();
+        let target = match self.config.rewrites.target(&facts, &mut self.rng) {
+            Ok(target) => target,
+            Err(refusal) => return self.refuse(now, id, request.arrived, refusal, outputs),
+        };
+        let keys = facts.block_keys(target);
+        let rewritten = target.filter(|&target| facts.model.name() != Some(target));
+        let model = rewritten.map(Box::from);
         self.index.lookup(&keys, &mut self.scratch.matches);
         self.gather(now, &facts);
 
@@ -59,19 +64,17 @@ impl Pool {
             })
             .collect();
         let Some(&best) = order.first().and_then(|&index| candidates.get(index)) else {
-            self.refuse(now, id, request.arrived, Refusal::NoEndpoints, outputs);
-            return;
+            return self.refuse(now, id, request.arrived, Refusal::NoEndpoints, outputs);
         };
 
-        let prompt_tokens = facts.prompt.tokens;
-        self.ledger.reserve(
-            id,
-            Reservation {
-                endpoint: best.id,
-                uncached_tokens: prompt_tokens.minus(best.cached_tokens),
-                phase: Phase::Prefill,
-            },
-        );
+        let sent = Sent {
+            at: now,
+            endpoint: best.id,
+            uncached_tokens: facts.prompt.tokens.minus(best.cached_tokens),
+            observation: facts.observation,
+        };
+        request.sent = Some(sent);
+        self.ledger.reserve(now, id, request.reservation(sent));
         if self.config.prefix_source.is_predicted() {
             // Here, so that the next request of a burst already finds the prefix.
             self.index.insert(best.id, &keys, blocks_max(&best, &facts));
@@ -79,14 +82,29 @@ impl Pool {
             // What the engine stored long ago and still uses is the last that should leave.
             self.index.refresh(best.id, &keys);
         }
+        let choice = Choice { facts, best, model };
+        self.picked(now, id, request, choice, outputs);
+    }
 
+    /// Tells the decision. What stands in the table by then has its reservation.
+    fn picked(
+        &mut self,
+        now: Timestamp,
+        id: RequestId,
+        request: Request,
+        choice: Choice,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Choice { facts, best, model } = choice;
         let explained = request.detail == Detail::Explained;
         let picked = Picked {
             request: id,
             endpoint: best.id,
             address: best.address,
             waited: now.since(request.arrived),
-            prompt_tokens,
+            model: facts.model.into_name(),
+            target_model: model.clone(),
+            prompt_tokens: facts.prompt.tokens,
             cached_tokens: best.cached_tokens,
             candidates: self.scratch.candidates.len(),
             scores: explained.then(|| {
@@ -97,13 +115,14 @@ impl Pool {
         };
         let pick = Pick {
             destinations: request.destinations.clone(),
+            model,
         };
+        self.requests.insert(id, request);
         outputs.push(Output::Decided {
             id,
             decision: Decision::Picked(pick),
         });
         outputs.push(Output::Event(Event::Picked(Box::new(picked))));
-        self.requests.insert(id, request);
     }
 
     /// Fills the scratch with the endpoints that may serve: in the gateway's subset, and not ejected
@@ -128,11 +147,13 @@ impl Pool {
                 .map(|member| {
                     let matched = u64::from(scratch.matches.blocks(member.id));
                     let context = ledger.report_context(member.id);
+                    ledger.settle(member.id, now);
                     Candidate {
                         id: member.id,
                         address: member.spec.address,
                         load: member.load.load(),
-                        own: ledger.own(member.id),
+                        own: ledger.own(member.id, now),
+                        reported_requests: context.requests,
                         foreign_requests: context.foreign,
                         own_at_report: context.own_at_report,
                         dispatched_since_report: context.dispatched_since_report,
@@ -148,6 +169,14 @@ impl Pool {
             .medians
             .replace_stale_loads(now, &mut scratch.candidates);
     }
+}
+
+/// What was chosen for a request.
+struct Choice {
+    facts: Box<RequestFacts>,
+    best: Candidate,
+    /// The model to ask for, where it is not the one that the body names.
+    model: Option<Box<str>>,
 }
 
 /// How many blocks the endpoint's engine can keep, where it told the size of its cache.

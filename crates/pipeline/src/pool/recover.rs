@@ -7,8 +7,7 @@ use pointsman_admission::hold::{Hold, Verdict};
 use pointsman_domain::decision::Refusal;
 use pointsman_domain::facts::{RequestFacts, RequestId};
 use pointsman_domain::time::Timestamp;
-use pointsman_domain::units::Tokens;
-use pointsman_ledger::reservations::{Ledger, Phase, Reservation};
+use pointsman_ledger::reservations::Ledger;
 use pointsman_prefix::index::Index;
 
 use crate::pool::decide::Scratch;
@@ -19,29 +18,30 @@ impl Pool {
     /// Rebuilds the state from the open requests. `lost` is the offer that was under way, if it was
     /// one: it gets a pick by load alone, as its prompt may be what went wrong.
     pub fn recover(&mut self, now: Timestamp, lost: Option<RequestId>, outputs: &mut Vec<Output>) {
-        self.ledger = Ledger::default();
+        self.ledger = Ledger::new(self.config.prefill_rate);
         self.index = Index::new(self.config.prefix_bytes_max, self.index_seed);
         self.scratch = Scratch::default();
         self.hold = Hold::new(self.config.hold);
+        // What was decided by then stands.
+        let known = |id| self.requests.get(&id);
+        let lost = lost.filter(|&id| known(id).is_none_or(|known| known.sent.is_none()));
         let lost_request = lost.and_then(|id| self.requests.remove(&id));
+        let mut sent = Vec::new();
         let mut unheld = Vec::new();
         for (&id, request) in &self.requests {
-            match request.destinations.first() {
-                Some(destination) => self.ledger.reserve(
-                    id,
-                    // What of the prompt was cached, and whether output came, is not known any more.
-                    Reservation {
-                        endpoint: destination.endpoint,
-                        uncached_tokens: Tokens::ZERO,
-                        phase: Phase::Prefill,
-                    },
-                ),
+            match request.sent {
+                Some(place) => sent.push((place.at, id, request.reservation(place))),
                 None => {
                     if self.hold.offer(id, request.body_bytes(), now) != Verdict::Hold {
                         unheld.push(id);
                     }
                 }
             }
+        }
+        // As they were sent, so that clocks go as if those that have ended had never been there.
+        sent.sort_unstable_by_key(|&(at, id, _)| (at, id));
+        for (at, id, reservation) in sent {
+            self.ledger.reserve(at, id, reservation);
         }
         // When the last reports were made is not known any more either: they count as made now.
         for member in self.endpoints.iter() {

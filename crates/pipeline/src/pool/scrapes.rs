@@ -30,6 +30,9 @@ impl Pool {
         match member.load.apply(now, sample) {
             Applied::Same => {
                 let load = member.load.load();
+                if sample.waiting == Some(0) && sample.running == Some(0) {
+                    self.ledger.scrape_shows_idle(now, endpoint);
+                }
                 if sample.waiting.or(sample.running).is_some() {
                     let requests = load.waiting.saturating_add(load.running);
                     self.ledger.scrape_done(endpoint, requests);

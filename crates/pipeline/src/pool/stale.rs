@@ -33,7 +33,7 @@ impl Medians {
             self.counts.extend(fresh().map(value));
             median(&mut self.counts, u32::cmp)
         };
-        let requests = of_requests(Candidate::reported_requests);
+        let requests = of_requests(|candidate| candidate.reported_requests);
         let waiting = of_requests(|candidate| candidate.load.waiting).min(requests);
         // So that the two make the median of the sums, which is not the sum of the medians.
         let running = requests - waiting;
@@ -53,6 +53,7 @@ impl Medians {
                 kv_usage,
                 ..candidate.load
             };
+            candidate.reported_requests = requests;
             candidate.foreign_requests = foreign_requests;
             candidate.own_at_report = own_at_report;
             candidate.dispatched_since_report =

@@ -6,5 +6,8 @@ mod ends;
 mod holding;
 mod lives;
 mod model;
+mod observations;
+mod panics;
+mod rewrites;
 mod spread;
 mod views;

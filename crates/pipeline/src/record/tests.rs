@@ -22,7 +22,8 @@ fn header() -> Line {
         version: "1.2.3".into(),
         pool: "default".into(),
         seed: u64::MAX,
-        configuration: Configuration::new("kind: X\n".into(), Attachment::Gateway),
+        configuration: Configuration::new("kind: X\n".into(), Attachment::Gateway)
+            .with_rewrites("kind: Z\n".into()),
     })
 }
 
@@ -130,14 +131,14 @@ fn a_line_that_is_none_is_named_with_what_does_not_fit() {
 #[test]
 fn another_format_is_told_as_that_whatever_else_the_header_holds() {
     for line in [
-        r#"{"header":{"format":2,"colour":"green"}}"#.to_owned(),
+        r#"{"header":{"format":3,"colour":"green"}}"#.to_owned(),
         String::from_utf8(text_of(&header()))
             .unwrap()
-            .replace("\"format\":1", "\"format\":2"),
+            .replace("\"format\":2", "\"format\":3"),
     ] {
         assert_eq!(
             refused(&[line.as_bytes()]),
-            "line 1: the recording has format 2, and this program reads format 1"
+            "line 1: the recording has format 3, and this program reads format 2"
         );
     }
 }
@@ -145,13 +146,15 @@ fn another_format_is_told_as_that_whatever_else_the_header_holds() {
 #[test]
 fn a_changed_configuration_is_noticed_by_its_hash() {
     let text = String::from_utf8(text_of(&header())).unwrap();
-    let changed = text.replace("kind: X", "kind: Y");
-    assert_ne!(text, changed);
-    let error = Reader::default().read(changed.as_bytes()).unwrap_err();
-    assert!(
-        matches!(error.fault, Fault::ConfigurationChanged),
-        "{error}"
-    );
+    for written in ["kind: X", "kind: Z"] {
+        let changed = text.replace(written, "kind: Y");
+        assert_ne!(text, changed);
+        let error = Reader::default().read(changed.as_bytes()).unwrap_err();
+        assert!(
+            matches!(error.fault, Fault::ConfigurationChanged),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -166,6 +169,8 @@ fn what_has_no_form_in_a_recording_is_an_error_that_leaves_the_bytes_as_they_wer
         prefix_source: PrefixSource::Predicted,
         prefix_bytes_max: 0,
         hold: HoldLimits::OFF,
+        rewrites: Default::default(),
+        prefill_rate: Default::default(),
     };
     let entry = Entry {
         sequence: 0,
@@ -196,7 +201,7 @@ fn what_has_no_form_in_a_recording_is_an_error_that_leaves_the_bytes_as_they_wer
 /// lines has changed: older recordings cannot be read any more, and [`FORMAT`] must grow.
 #[test]
 fn the_form_of_every_line_is_the_one_that_was_agreed() {
-    let sample = include_str!("tests/format_1.jsonl");
+    let sample = include_str!("tests/format_2.jsonl");
     let mut reader = Reader::default();
     let mut kinds = std::collections::BTreeSet::new();
     for text in sample.split_inclusive('\n') {

@@ -106,6 +106,7 @@ plugins:
 - {type: prefix-cache-scorer, parameters: {matchLengthWeight: 0.5, matchLengthScaleTokens: 100}}
 - {type: active-request-scorer, parameters: {idleThreshold: 2, maxBusyScore: 0.25}}
 - {type: own-inflight-scorer, parameters: {halfScoreRequests: 0.5}}
+- {type: token-load-scorer, parameters: {queueThresholdTokens: 1000}}
 - {type: least-outstanding-picker, parameters: {maxNumOfEndpoints: 5}}
 - {type: approx-prefix-cache-producer, parameters: {blockSizeTokens: 128, autoTune: false}}
 - {type: metrics-data-source, parameters: {path: /prom, port: 9100, interval: 200ms, scheme: http}}

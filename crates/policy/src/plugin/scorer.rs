@@ -7,6 +7,7 @@ use pointsman_schedule::scorer::kv_cache_utilization::KvCacheUtilization;
 use pointsman_schedule::scorer::own_inflight::OwnInflight;
 use pointsman_schedule::scorer::prefix_cache::PrefixCache;
 use pointsman_schedule::scorer::queue::Queue;
+use pointsman_schedule::scorer::token_load::TokenLoad;
 
 use super::{Built, Part, Producer};
 use crate::fields::Fields;
@@ -58,6 +59,14 @@ pub(crate) static OWN_INFLIGHT: Built = Built {
     read: own_inflight,
 };
 
+pub(crate) static TOKEN_LOAD: Built = Built {
+    about: "Prefers endpoints with fewer prompt tokens to compute before this request's first \
+            token: 1 minus their share of the threshold. They are those of our own requests there \
+            that are in prefill, and this one's, without what is cached.",
+    parameters: &[&QUEUE_THRESHOLD, &LOAD_PRODUCER],
+    read: token_load,
+};
+
 fn prefix_cache(fields: &mut Fields<'_>) -> Part {
     let scorer = PrefixCache {
         match_length_weight: Unit::clamped(MATCH_LENGTH_WEIGHT.of(fields)),
@@ -86,6 +95,12 @@ fn own_inflight(fields: &mut Fields<'_>) -> Part {
         }),
         None,
     )
+}
+
+fn token_load(fields: &mut Fields<'_>) -> Part {
+    let threshold = Tokens(QUEUE_THRESHOLD.of(fields));
+    let producer = producer(&LOAD_PRODUCER, fields);
+    Part::Scorer(Scorer::TokenLoad(TokenLoad { threshold }), producer)
 }
 
 fn producer(parameter: &Parameter<Reference>, fields: &mut Fields<'_>) -> Option<Producer> {
@@ -165,6 +180,17 @@ static REQUEST_TIMEOUT: Inactive<Anything> = Inactive(Parameter {
     kind: Anything,
     about: "Ignored by llm-d too: a request counts until its stream ends.",
 });
+
+static QUEUE_THRESHOLD: Parameter<Count> = Parameter {
+    name: "queueThresholdTokens",
+    unit: "tokens",
+    kind: Count {
+        default: 4_194_304,
+        least: 1,
+        most: u64::MAX,
+    },
+    about: "Tokens to compute at which the score is 0.",
+};
 
 static HALF_SCORE_REQUESTS: Parameter<Number> = Parameter {
     name: "halfScoreRequests",

@@ -247,8 +247,15 @@ pub struct ImmediateResponse {
     pub headers: ::core::option::Option<HeaderMutation>,
     #[prost(bytes = "bytes", tag = "3")]
     pub body: ::prost::bytes::Bytes,
+    #[prost(message, optional, tag = "4")]
+    pub grpc_status: ::core::option::Option<GrpcStatus>,
     #[prost(string, tag = "5")]
     pub details: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GrpcStatus {
+    #[prost(uint32, tag = "1")]
+    pub status: u32,
 }
 /// envoy.type.v3.HttpStatus
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -296,6 +303,7 @@ impl BodySendMode {
     }
 }
 /// Generated client implementations.
+#[cfg(feature = "services")]
 pub mod external_processor_client {
     #![allow(
         unused_variables,
@@ -398,6 +406,7 @@ pub mod external_processor_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "services")]
 pub mod external_processor_server {
     #![allow(
         unused_variables,

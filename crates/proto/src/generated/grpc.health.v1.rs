@@ -52,6 +52,7 @@ pub struct HealthListResponse {
     pub statuses: ::std::collections::HashMap<::prost::alloc::string::String, HealthCheckResponse>,
 }
 /// Generated client implementations.
+#[cfg(feature = "services")]
 pub mod health_client {
     #![allow(
         unused_variables,
@@ -180,6 +181,7 @@ pub mod health_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "services")]
 pub mod health_server {
     #![allow(
         unused_variables,

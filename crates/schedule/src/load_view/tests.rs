@@ -23,15 +23,12 @@ fn candidate() -> Candidate {
             generation: 0,
         },
         address: "10.0.0.1:8000".parse().unwrap(),
-        load: EndpointLoad {
-            waiting: 7,
-            running: 3,
-            ..EndpointLoad::default()
-        },
+        load: EndpointLoad::default(),
         own: OwnLoad {
             requests: 2,
             ..OwnLoad::default()
         },
+        reported_requests: 10,
         foreign_requests: 6,
         own_at_report: 4,
         dispatched_since_report: 3,
@@ -74,8 +71,7 @@ proptest! {
     fn a_picker_that_serves_alone_knows_the_load(at_report in 0u32..99, sent in 0u32..99, ended in 0u32..99) {
         let now = (at_report + sent).saturating_sub(ended);
         let mut state = candidate();
-        state.load.running = at_report;
-        state.load.waiting = 0;
+        state.reported_requests = at_report;
         state.own.requests = now;
         state.own_at_report = at_report;
         state.foreign_requests = 0;
@@ -88,10 +84,10 @@ proptest! {
 
     /// Nothing that an engine reports or a picker counts overflows.
     #[test]
-    fn no_state_overflows(numbers: [u32; 6], count in 1u32..) {
-        let [waiting, running, own, foreign, at_report, sent] = numbers;
+    fn no_state_overflows(numbers: [u32; 5], count in 1u32..) {
+        let [reported, own, foreign, at_report, sent] = numbers;
         let mut state = candidate();
-        (state.load.waiting, state.load.running) = (waiting, running);
+        state.reported_requests = reported;
         state.own.requests = own;
         state.foreign_requests = foreign;
         state.own_at_report = at_report;
@@ -99,9 +95,8 @@ proptest! {
         for view in VIEWS {
             let requests = view.requests(&state, pickers(count));
             if view == LoadView::Scaled {
-                let reported = i128::from(waiting.saturating_add(running));
                 let change = i128::from(count) * (i128::from(own) - i128::from(at_report));
-                let exact = (reported + change).clamp(0, i128::from(u32::MAX));
+                let exact = (i128::from(reported) + change).clamp(0, i128::from(u32::MAX));
                 prop_assert_eq!(i128::from(requests), exact);
             }
         }

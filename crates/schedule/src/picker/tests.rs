@@ -34,6 +34,7 @@ pub(super) fn candidate(slot: u32, requests: u32) -> Candidate {
             requests,
             ..OwnLoad::default()
         },
+        reported_requests: 0,
         foreign_requests: 0,
         own_at_report: 0,
         dispatched_since_report: 0,
@@ -67,7 +68,7 @@ pub(super) fn picks(
 ) -> Vec<usize> {
     let question = Question {
         request,
-        keys: &request.block_keys(),
+        keys: &request.block_keys(request.model.name()),
         candidates,
         pickers: NonZeroU32::MIN,
         wanted,
@@ -161,7 +162,7 @@ fn the_least_outstanding_comes_first_whatever_the_totals() {
 #[test]
 fn the_load_that_counts_is_the_one_that_was_chosen() {
     let mut candidates = loaded(&[5, 0]);
-    candidates[1].load.waiting = 9;
+    candidates[1].reported_requests = 9;
     let winner = |load| {
         let tie_break = TieBreak::First;
         let mut picker = Picker::LeastOutstanding(LeastOutstanding { load, tie_break });

@@ -16,6 +16,7 @@ fn candidate(slot: u32) -> Candidate {
         address: format!("10.0.0.{}:8000", slot + 1).parse().unwrap(),
         load: EndpointLoad::default(),
         own: OwnLoad::default(),
+        reported_requests: 0,
         foreign_requests: 0,
         own_at_report: 0,
         dispatched_since_report: 0,
@@ -161,6 +162,36 @@ fn a_request_just_dispatched_lowers_the_score_at_once() {
     let scorer = own_inflight::OwnInflight::default();
     let scores = scores(&scorer, &request(0), &[own(0), own(1)]);
     assert!(scores[1] < scores[0]);
+}
+
+#[test]
+fn tokens_to_compute_before_the_first_one_count_up_to_the_threshold() {
+    let scorer = token_load::TokenLoad {
+        threshold: Tokens(1000),
+    };
+    let prefilling = |tokens: u64, cached: u64| Candidate {
+        own: OwnLoad {
+            requests: 1,
+            before_first_token: 1,
+            uncached_tokens: Tokens(tokens),
+        },
+        cached_tokens: Tokens(cached),
+        ..candidate(0)
+    };
+    let mut facts = request(4);
+    facts.prompt.tokens = Tokens(250);
+    let candidates = [
+        prefilling(0, 256),
+        prefilling(0, 0),
+        prefilling(250, 0),
+        prefilling(250, 128),
+        prefilling(750, 0),
+        prefilling(u64::MAX, 0),
+    ];
+    assert_eq!(
+        scores(&scorer, &facts, &candidates),
+        [1.0, 0.75, 0.5, 0.628, 0.0, 0.0]
+    );
 }
 
 #[test]

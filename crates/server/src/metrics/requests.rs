@@ -34,6 +34,7 @@ pub(super) struct FaultMetrics {
     pub(super) ejections: IntCounterVec,
     pub(super) dropped: IntCounterVec,
     pub(super) discovery_errors: IntCounter,
+    pub(super) panics: IntCounterVec,
 }
 
 impl RequestMetrics {
@@ -141,6 +142,7 @@ impl TokenMetrics {
             ("prompt", usage.prompt),
             ("output", usage.output),
             ("cached", cached),
+            ("reasoning", usage.reasoning.unwrap_or_default()),
         ] {
             self.usage.with_label_values(&[kind]).inc_by(tokens.0);
         }
@@ -167,6 +169,11 @@ impl FaultMetrics {
             discovery_errors: families.counter(
                 "pointsman_discovery_errors_total",
                 "Endpoint files that could not be used; the last good set stays in force.",
+            )?,
+            panics: families.counters(
+                "pointsman_panics_total",
+                "Faults of this program that were caught, by part; each cost one request at most its pick.",
+                &["part"],
             )?,
         })
     }

@@ -1,5 +1,6 @@
 //! How much memory an entry takes while it waits.
 
+use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::event::{Completed, Event, Picked};
 use pointsman_domain::facts::RequestFacts;
@@ -11,7 +12,7 @@ use pointsman_pipeline::record::{Entry, Step};
 pub(super) fn of(entry: &Entry) -> usize {
     let step = match &entry.step {
         Step::Input(input) | Step::Panicked(input) => of_input(input),
-        Step::Configure(configuration) => configuration.text.len(),
+        Step::Configure(configuration) => configuration.text.len() + configuration.rewrites.len(),
         Step::Recover { .. } => 0,
     };
     let outputs = entry.outputs.iter().map(of_output).sum::<usize>();
@@ -37,10 +38,16 @@ fn of_input(input: &Input) -> usize {
 }
 
 fn of_facts(facts: &RequestFacts) -> usize {
-    let names = [&facts.model, &facts.objective, &facts.fairness_id];
+    let names = [&facts.model_override, &facts.objective, &facts.fairness_id];
     let names = names.into_iter().flatten().map(|name| name.len());
+    let names = names.chain(facts.model.name().map(str::len));
+    let media = size_of_val(&*facts.media);
     let subset = facts.subset.as_deref().map_or(0, size_of_val);
-    size_of::<RequestFacts>() + size_of_val(&*facts.prompt.blocks) + names.sum::<usize>() + subset
+    size_of::<RequestFacts>()
+        + size_of_val(&*facts.prompt.blocks)
+        + names.sum::<usize>()
+        + subset
+        + media
 }
 
 fn of_spec(spec: &EndpointSpec) -> usize {
@@ -58,10 +65,16 @@ fn of_output(output: &Output) -> usize {
         Output::Event(Event::Picked(picked)) => {
             let scores = picked.scores.iter().flatten();
             let scores = scores.map(|score| size_of_val(score) + size_of_val(&*score.parts));
-            size_of::<Picked>() + scores.sum::<usize>()
+            let names = [&picked.model, &picked.target_model];
+            let names = names.into_iter().flatten().map(|name| name.len());
+            size_of::<Picked>() + scores.sum::<usize>() + names.sum::<usize>()
         }
         Output::Event(Event::Completed(_)) => size_of::<Completed>(),
         // A pick has a few destinations, which lie in it.
+        Output::Decided {
+            decision: Decision::Picked(pick),
+            ..
+        } => pick.model.as_ref().map_or(0, |name| name.len()),
         Output::Decided { .. } | Output::Event(_) => 0,
     }
 }

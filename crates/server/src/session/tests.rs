@@ -1,8 +1,11 @@
 //! Sessions over a real gRPC connection in memory, with the runtime's time under control.
 
+mod models;
+
 use bytes::Bytes;
 use hyper_util::rt::TokioIo;
 use pointsman_domain::endpoint::EndpointSpec;
+use pointsman_extproc::stream::ModelList;
 use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::Input;
 use pointsman_policy::config::load;
@@ -22,6 +25,22 @@ use crate::metrics::Metrics;
 use crate::record::Recorder;
 use crate::recording::Tape;
 
+/// Panics over a message that carries the word for it.
+pub(super) fn panic_if_told(message: &ProcessingRequest) {
+    let body = match &message.request {
+        Some(Message::RequestBody(body) | Message::ResponseBody(body)) => &body.body[..],
+        Some(Message::RequestHeaders(head) | Message::ResponseHeaders(head)) => {
+            let headers = head.headers.as_ref().map_or(&[][..], |map| &map.headers);
+            let told = headers.iter().find(|header| header.key == PANIC);
+            told.map_or(&[][..], |header| &header.raw_value)
+        }
+        _ => &[],
+    };
+    assert!(body != PANIC.as_bytes(), "told to panic");
+}
+
+const PANIC: &str = "panic-now";
+
 /// A gateway's side of one stream to a picker with one endpoint.
 struct Gateway {
     door: Arc<PoolDoor>,
@@ -33,18 +52,30 @@ struct Gateway {
 
 impl Gateway {
     async fn open(held_bytes_max: usize) -> Self {
+        Self::open_with(held_bytes_max, None).await
+    }
+
+    /// With a table of models, the picker answers which there are.
+    async fn open_with(held_bytes_max: usize, models: Option<Arc<ModelTable>>) -> Self {
         let config = load("", Attachment::Gateway).unwrap().runtime;
         let recorder = Arc::new(Recorder::new(Metrics::new().unwrap()));
         let (door, _lives) = PoolDoor::new(config, 7, 0, recorder, Tape::off());
         door.input(Input::Endpoints(vec![endpoint()]));
         let held = Arc::new(HeldBytes::new(held_bytes_max));
-        let service = Service::new(
-            Arc::clone(&door),
-            Settings::default(),
-            Arc::clone(&held),
-            TaskTracker::new(),
-            CancellationToken::new(),
-        );
+        let service = Service {
+            door: Arc::clone(&door),
+            settings: Settings {
+                model_list: match models {
+                    Some(_) => ModelList::Merged,
+                    None => ModelList::OfEngine,
+                },
+                ..Settings::default()
+            },
+            held: Arc::clone(&held),
+            models,
+            open: TaskTracker::new(),
+            leave: CancellationToken::new(),
+        };
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let mut server = tokio::task::JoinSet::new();
         server.spawn(async move {
@@ -127,9 +158,9 @@ async fn b23_a_client_that_stops_in_its_body_is_answered_408_and_holds_nothing()
     let mut gateway = Gateway::open(1 << 20).await;
     gateway.send(head()).await;
     gateway.send(body(1000, false)).await;
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     assert_eq!(gateway.status().await, 408);
-    assert!(begun.elapsed() >= BODY_STALLED);
+    assert!(begun.elapsed() >= SILENCE);
     assert_eq!(gateway.held.now(), 0);
     assert_eq!(gateway.door.sizes().in_flight, 0);
     gateway.server.abort_all();
@@ -173,5 +204,143 @@ async fn what_waits_for_the_gateway_to_read_it_counts_as_held() {
         back += body_bytes(&gateway.incoming.next().await.unwrap().unwrap());
     }
     assert_eq!(back, 8 << 20);
+    gateway.server.abort_all();
+}
+
+/// A message with a header that tells the session to panic over it, or without.
+fn told(direction: fn(HttpHeaders) -> Message, end_of_stream: bool) -> Message {
+    let header = |key: &str, value: &'static str| HeaderValue {
+        key: key.to_owned(),
+        raw_value: Bytes::from_static(value.as_bytes()),
+        ..HeaderValue::default()
+    };
+    direction(HttpHeaders {
+        headers: Some(HeaderMap {
+            headers: vec![header(":status", "200"), header(PANIC, PANIC)],
+        }),
+        end_of_stream,
+    })
+}
+
+fn text(direction: fn(HttpBody) -> Message, text: &'static str, end_of_stream: bool) -> Message {
+    direction(HttpBody {
+        body: Bytes::from_static(text.as_bytes()),
+        end_of_stream,
+        end_of_stream_without_message: false,
+    })
+}
+
+impl Gateway {
+    /// The next reply, as the part of the message that it answers and the body that it passes on.
+    async fn next(&mut self) -> (&'static str, Bytes) {
+        let reply = self.incoming.next().await.unwrap().unwrap();
+        let (part, body) = match reply.response.unwrap() {
+            Reply::RequestHeaders(_) => ("request headers", None),
+            Reply::RequestBody(body) => ("request body", body.response),
+            Reply::ResponseHeaders(_) => ("response headers", None),
+            Reply::ResponseBody(body) => ("response body", body.response),
+            other => panic!("not passed on: {other:?}"),
+        };
+        let piece = match body.and_then(|body| body.body_mutation?.mutation) {
+            Some(Mutation::StreamedResponse(piece)) => piece.body,
+            _ => Bytes::new(),
+        };
+        (part, piece)
+    }
+
+    fn counted(&self, line: &str) -> bool {
+        let sizes = self.door.sizes();
+        let metrics = &self.door.recorder().metrics;
+        let text = metrics.render("", &self.door.endpoints(), sizes, 0);
+        text.unwrap().contains(line)
+    }
+}
+
+#[tokio::test]
+async fn failure_a_panic_over_a_request_body_sends_it_by_load_as_it_came() {
+    let mut gateway = Gateway::open(1 << 20).await;
+    gateway.send(head()).await;
+    gateway
+        .send(text(Message::RequestBody, "before ", false))
+        .await;
+    gateway.send(text(Message::RequestBody, PANIC, false)).await;
+    gateway
+        .send(text(Message::RequestBody, " after", true))
+        .await;
+    assert_eq!(gateway.next().await.0, "request headers");
+    for piece in ["before ", PANIC, " after"] {
+        assert_eq!(gateway.next().await, ("request body", Bytes::from(piece)));
+    }
+    assert!(gateway.counted("pointsman_panics_total{part=\"stream\"} 1"));
+    assert!(gateway.counted("pointsman_picks_total{endpoint=\"127.0.0.1:8000\"} 1"));
+    gateway.server.abort_all();
+}
+
+#[tokio::test]
+async fn failure_a_panic_over_the_last_piece_of_a_body_does_not_lose_it() {
+    let mut gateway = Gateway::open(1 << 20).await;
+    gateway.send(head()).await;
+    gateway.send(text(Message::RequestBody, PANIC, true)).await;
+    assert_eq!(gateway.next().await.0, "request headers");
+    assert_eq!(gateway.next().await, ("request body", Bytes::from(PANIC)));
+    gateway.server.abort_all();
+}
+
+#[tokio::test]
+async fn failure_a_panic_over_request_headers_leaves_the_request_to_its_body() {
+    let mut gateway = Gateway::open(1 << 20).await;
+    gateway.send(told(Message::RequestHeaders, false)).await;
+    gateway.send(text(Message::RequestBody, "{}", true)).await;
+    assert_eq!(gateway.next().await.0, "request headers");
+    assert_eq!(gateway.next().await, ("request body", Bytes::from("{}")));
+    assert_eq!(gateway.door.sizes().in_flight, 1);
+    gateway.server.abort_all();
+}
+
+#[tokio::test]
+async fn failure_a_panic_over_a_response_costs_its_reading_only() {
+    let mut gateway = Gateway::open(1 << 20).await;
+    gateway.send(head()).await;
+    gateway.send(text(Message::RequestBody, "{}", true)).await;
+    assert_eq!(gateway.next().await.0, "request headers");
+    assert_eq!(gateway.next().await.0, "request body");
+
+    gateway.send(told(Message::ResponseHeaders, false)).await;
+    assert_eq!(gateway.next().await.0, "response headers");
+    for (piece, is_end) in [("one ", false), (PANIC, false), (" two", true)] {
+        gateway
+            .send(text(Message::ResponseBody, piece, is_end))
+            .await;
+        // Each is answered, and stays with the gateway as it is.
+        assert_eq!(gateway.next().await, ("response body", Bytes::new()));
+    }
+    assert!(gateway.counted("pointsman_panics_total{part=\"stream\"} 2"));
+    assert!(gateway.counted("pointsman_requests_completed_total{cause=\"complete\"} 1"));
+    assert_eq!(gateway.door.sizes().in_flight, 0);
+    gateway.server.abort_all();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_on_which_nothing_comes_is_ended() {
+    let mut gateway = Gateway::open(5000).await;
+    assert!(gateway.incoming.next().await.is_none());
+    gateway.server.abort_all();
+}
+
+#[tokio::test(start_paused = true)]
+async fn b23_a_body_that_trickles_is_refused_in_the_end() {
+    let mut gateway = Gateway::open(5000).await;
+    gateway.send(head()).await;
+    let opened = Instant::now();
+    let status = loop {
+        gateway.send(body(1, false)).await;
+        let pause = Duration::from_secs(20);
+        if let Ok(reply) = tokio::time::timeout(pause, gateway.status()).await {
+            break reply;
+        }
+    };
+    assert_eq!(status, 408);
+    assert_eq!(opened.elapsed(), BODY_WHOLE);
+    assert_eq!(gateway.held.now(), 0);
     gateway.server.abort_all();
 }

@@ -64,6 +64,23 @@ fn b53_an_endpoint_that_told_nothing_yet_is_idle_and_of_no_age() {
 }
 
 #[test]
+fn what_is_told_beside_an_answer_counts_from_then_on_and_says_nothing_of_the_process() {
+    let mut tracker = LoadTracker::default();
+    tracker.apply(at(5), &whole());
+    let told = LoadSample {
+        running: Some(2),
+        process_start_seconds: Some(1.0),
+        ..LoadSample::default()
+    };
+    tracker.told(at(9), &told);
+    let load = tracker.load();
+    assert_eq!((load.waiting, load.running), (3, 2));
+    // Some of it is as old as before.
+    assert_eq!(load.sampled_at, Some(at(5)));
+    assert_eq!(tracker.apply(at(12), &whole()), Applied::Same);
+}
+
+#[test]
 fn a_restart_is_told_once_and_forgets_the_earlier_process() {
     let mut tracker = LoadTracker::default();
     tracker.apply(at(5), &whole());

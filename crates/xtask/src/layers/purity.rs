@@ -1,4 +1,4 @@
-//! Which foreign crates a pure crate may not bring in, and the few exceptions.
+//! Which foreign crates a pure crate may not bring in.
 
 use super::Finding;
 use super::member::{Member, Node};
@@ -16,28 +16,18 @@ pub(super) fn findings(member: &Member) -> Vec<Finding> {
             continue;
         }
         seen.push(node);
-        findings.extend(ban(member, node).map(|reason| finding(member, node, &reason)));
+        findings.extend(ban(node).map(|reason| finding(member, node, &reason)));
     }
     findings
 }
 
 /// The reason why the node is not allowed there.
-fn ban(member: &Member, node: &Node) -> Option<String> {
+fn ban(node: &Node) -> Option<String> {
     let banned = BANS
         .iter()
         .find(|ban| ban.families.iter().any(|it| is_of_family(&node.name, it)));
     if let Some(ban) = banned {
-        let exception = EXCEPTIONS.iter().find(|exception| {
-            exception.foreign == node.name && exception.members.contains(&member.name.as_str())
-        });
-        return match exception {
-            None => Some(ban.reason.to_owned()),
-            Some(exception) => node
-                .features
-                .iter()
-                .find(|feature| !exception.features.contains(&feature.as_str()))
-                .map(|feature| format!("{}; the exception is not for `{feature}`", ban.reason)),
-        };
+        return Some(ban.reason.to_owned());
     }
     FEATURE_BANS
         .iter()
@@ -167,34 +157,3 @@ const FEATURE_BANS: &[FeatureBan] = &[
         reason: "seeds its hasher anew in each process, so the order of a map would differ",
     },
 ];
-
-struct Exception {
-    members: &'static [&'static str],
-    foreign: &'static str,
-    /// The features that the exception covers; any other is a breach.
-    features: &'static [&'static str],
-}
-
-/// `proto` holds the generated service traits, whose signatures name types of tonic, and `extproc`
-/// uses its messages. Tonic without transport has neither sockets nor a runtime: of tokio it takes
-/// the channels alone. Nothing in the two crates calls them.
-const EXCEPTIONS: &[Exception] = &[
-    generated_services("tonic", &["codegen"]),
-    generated_services("tonic-prost", &[]),
-    generated_services("tokio", &["default", "sync"]),
-    generated_services("tokio-stream", &[]),
-    generated_services("tokio-util", &["default"]),
-    generated_services(
-        "tracing",
-        &["attributes", "default", "std", "tracing-attributes"],
-    ),
-    generated_services("tracing-core", &["once_cell", "std"]),
-];
-
-const fn generated_services(foreign: &'static str, features: &'static [&'static str]) -> Exception {
-    Exception {
-        members: &["proto", "extproc"],
-        foreign,
-        features,
-    }
-}

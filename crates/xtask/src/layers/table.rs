@@ -29,8 +29,9 @@ pub(super) const TESTKIT: &str = "testkit";
 
 pub(super) const TABLE: &[Row] = &[
     pure("domain", &[]),
-    pure("request", &["domain"]),
-    pure("observe", &["domain"]),
+    pure("json", &[]),
+    pure("request", &["domain", "json", "proto"]),
+    pure("observe", &["domain", "json", "proto"]),
     pure("telemetry", &["domain"]),
     pure("prefix", &["domain"]),
     pure("admission", &["domain"]),
@@ -63,6 +64,7 @@ pub(super) const TABLE: &[Row] = &[
         "server",
         &[
             "domain",
+            "json",
             "request",
             "observe",
             "telemetry",
@@ -87,6 +89,7 @@ pub(super) const TABLE: &[Row] = &[
         "cli",
         &[
             "domain",
+            "json",
             "request",
             "observe",
             "telemetry",
@@ -112,6 +115,7 @@ pub(super) const TABLE: &[Row] = &[
         TESTKIT,
         &[
             "domain",
+            "json",
             "request",
             "observe",
             "telemetry",

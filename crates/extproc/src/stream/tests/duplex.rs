@@ -173,7 +173,7 @@ fn b17_a_gateway_that_declares_nothing_and_waits_is_routed_on_its_headers() {
     let mut exchange = Exchange::undeclared();
     exchange
         .post()
-        .step("body overdue", Stream::body_overdue)
+        .step("body overdue", undeclared_overdue)
         .picked()
         .body(&chat(), Ends::Here)
         .send(response_headers("200", "application/json", Ends::Later))
@@ -184,18 +184,18 @@ fn b17_a_gateway_that_declares_nothing_and_waits_is_routed_on_its_headers() {
 #[test]
 fn b17_a_late_body_changes_nothing_for_a_gateway_that_does_not_wait() {
     let mut declared = Exchange::duplex();
-    declared.post().step("body overdue", Stream::body_overdue);
+    declared.post().step("body overdue", undeclared_overdue);
     assert_eq!(declared.actions, []);
 
     let mut begun = Exchange::undeclared();
     begun
         .post()
         .body(&chat(), Ends::Later)
-        .step("body overdue", Stream::body_overdue);
+        .step("body overdue", undeclared_overdue);
     assert_eq!(begun.actions, []);
 
     let mut empty = Exchange::undeclared();
-    empty.step("body overdue", Stream::body_overdue);
+    empty.step("body overdue", undeclared_overdue);
     assert_eq!(empty.actions, []);
 }
 

@@ -39,7 +39,7 @@ fn b23_a_body_at_the_limit_is_held_and_routed() {
     let body = chat();
     let mut exchange = limited(body.len());
     exchange.post().body(&body, Ends::Here).picked();
-    assert_eq!(exchange.asked().model.as_deref(), Some("m1"));
+    assert_eq!(exchange.asked().model.name(), Some("m1"));
 }
 
 #[test]
@@ -82,17 +82,17 @@ fn the_limit_counts_the_bytes_of_a_body_and_not_its_pieces() {
 fn a_body_that_stalls_is_refused_and_frees_what_was_held() {
     for headers in [Exchange::duplex, Exchange::undeclared] {
         let mut exchange = headers();
-        assert!(!exchange.stream.gathers_body());
+        assert!(!gathers(&exchange));
         exchange.post();
-        assert!(exchange.stream.gathers_body());
+        assert!(exchange.stream.waits_for().is_some());
         exchange.body(&chat().slice(..20), Ends::Later);
-        assert!(exchange.stream.gathers_body());
-        exchange.step("stalled", Stream::body_stalled);
+        assert!(gathers(&exchange));
+        exchange.step("stalled", body_stalled);
         assert!(exchange.transcript.contains("< immediate 408"));
-        assert!(!exchange.stream.gathers_body());
+        assert!(!gathers(&exchange));
         assert_eq!(exchange.stream.held_bytes(), 0);
         exchange
-            .step("stalled", Stream::body_stalled)
+            .step("stalled", body_stalled)
             .body(&chat(), Ends::Here)
             .picked()
             .step("closed", Stream::closed);
@@ -131,9 +131,9 @@ fn a_request_that_is_complete_or_gathered_by_the_gateway_does_not_stall() {
         streamed,
         buffered,
     ] {
-        assert!(!exchange.stream.gathers_body(), "{}", exchange.transcript);
+        assert!(!gathers(&exchange), "{}", exchange.transcript);
         let before = exchange.actions.len();
-        exchange.step("stalled", Stream::body_stalled);
+        exchange.step("stalled", body_stalled);
         assert_eq!(exchange.actions.len(), before, "{}", exchange.transcript);
     }
 }
@@ -177,6 +177,7 @@ fn a_pick_without_a_destination_counts_as_no_endpoint() {
     exchange.send(request_headers("GET", "/v1/models", Ends::Here));
     let nowhere = Decision::Picked(Pick {
         destinations: [].into_iter().collect(),
+        model: None,
     });
     exchange.step("picked", |stream, actions| {
         stream.decided(&nowhere, actions)

@@ -76,7 +76,7 @@ fn a_part_of_a_body_is_read_as_far_as_it_goes_and_never_rejected() {
     let mode = BodySendMode::BufferedPartial;
     let mut whole = Exchange::declared(mode, BodySendMode::None);
     whole.post().body(&chat(), Ends::Here).picked();
-    assert_eq!(whole.asked().model.as_deref(), Some("m1"));
+    assert_eq!(whole.asked().model.name(), Some("m1"));
 
     let mut cut = Exchange::declared(mode, BodySendMode::None);
     cut.post().body(&chat().slice(..20), Ends::Later).picked();
@@ -111,7 +111,7 @@ fn a_mode_of_a_later_protocol_version_counts_as_undeclared() {
         ..ProtocolConfiguration::default()
     });
     exchange.post().body(&chat(), Ends::Here).picked();
-    assert_eq!(exchange.asked().model.as_deref(), Some("m1"));
+    assert_eq!(exchange.asked().model.name(), Some("m1"));
     assert_eq!(exchange.streamed(Direction::Request).len(), 1);
 }
 

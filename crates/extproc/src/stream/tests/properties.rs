@@ -1,18 +1,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::invariants::{Event, check, count, ends_of, play};
 use super::*;
-
-#[derive(Clone, Debug)]
-enum Event {
-    Message(Request),
-    Picked,
-    Decided(Refusal),
-    Refuse(Refusal),
-    BodyOverdue,
-    BodyStalled,
-    Closed,
-}
 
 fn any_body() -> impl Strategy<Value = HttpBody> {
     let text = prop_oneof![
@@ -36,11 +26,15 @@ fn any_refusal() -> impl Strategy<Value = Refusal> {
     prop::sample::select(&Refusal::ALL[..])
 }
 
-fn any_event() -> impl Strategy<Value = Event> {
+fn any_wait() -> impl Strategy<Value = Wait> {
+    prop::sample::select(&[Wait::FirstMessage, Wait::UndeclaredBody, Wait::Body][..])
+}
+
+fn any_message() -> impl Strategy<Value = Request> {
     let method = prop::sample::select(&["GET", "POST"][..]);
     let status = prop::sample::select(&["200", "404", "503", "x"][..]);
     let status_of_call = prop::sample::select(&["0", "10"][..]);
-    let message = prop_oneof![
+    prop_oneof![
         3 => (method, any_ends())
             .prop_map(|(method, ends)| request_headers(method, "/v1/chat/completions", ends)),
         4 => any_body().prop_map(Request::RequestBody),
@@ -49,14 +43,19 @@ fn any_event() -> impl Strategy<Value = Event> {
             .prop_map(|(status, ends)| response_headers(status, "text/event-stream", ends)),
         2 => any_body().prop_map(Request::ResponseBody),
         1 => status_of_call.prop_map(|status| response_trailers(&[("grpc-status", status)])),
-    ];
+    ]
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        12 => message.prop_map(Event::Message),
+        12 => any_message().prop_map(Event::Message),
         4 => Just(Event::Picked),
         1 => any_refusal().prop_map(Event::Decided),
         1 => any_refusal().prop_map(Event::Refuse),
-        1 => Just(Event::BodyOverdue),
-        1 => Just(Event::BodyStalled),
+        1 => prop_oneof![Just(None), Just(Some(Bytes::from_static(b"{}")))].prop_map(Event::Listed),
+        2 => any_wait().prop_map(Event::Overdue),
+        1 => (any_message(), any::<bool>())
+            .prop_map(|(message, was_taken)| Event::Panicked(message, was_taken)),
         1 => Just(Event::Closed),
     ]
 }
@@ -69,48 +68,6 @@ fn any_config() -> impl Strategy<Value = Option<ProtocolConfiguration>> {
         send_body_without_waiting_for_header_response: false,
     });
     prop_oneof![1 => Just(None), 4 => config.prop_map(Some)]
-}
-
-fn play(exchange: &mut Exchange, event: Event) {
-    let decide = |decision: Decision| {
-        move |stream: &mut Stream, actions: &mut Vec<Action>| stream.decided(&decision, actions)
-    };
-    match event {
-        Event::Message(request) => exchange.send(request),
-        Event::Picked => exchange.picked(),
-        Event::Decided(refusal) => exchange.step("decided", decide(Decision::Refused(refusal))),
-        Event::Refuse(refusal) => exchange.step("refuse", |stream, actions| {
-            stream.refuse(refusal, actions);
-        }),
-        Event::BodyOverdue => exchange.step("body overdue", Stream::body_overdue),
-        Event::BodyStalled => exchange.step("body stalled", Stream::body_stalled),
-        Event::Closed => exchange.step("closed", Stream::closed),
-    };
-}
-
-fn count(exchange: &Exchange, wanted: impl Fn(&Action) -> bool) -> usize {
-    exchange
-        .actions
-        .iter()
-        .filter(|action| wanted(action))
-        .count()
-}
-
-fn is_immediate(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Reply(ProcessingResponse {
-            response: Some(Response::ImmediateResponse(_)),
-            ..
-        })
-    )
-}
-
-fn ends_of(pieces: &[StreamedBodyResponse]) -> usize {
-    pieces
-        .iter()
-        .filter(|piece| piece.end_of_stream || piece.end_of_stream_without_message)
-        .count()
 }
 
 fn joined(pieces: &[StreamedBodyResponse]) -> Vec<u8> {
@@ -131,24 +88,7 @@ proptest! {
         for event in events {
             play(&mut exchange, event);
         }
-        exchange.step("closed", Stream::closed);
-
-        prop_assert!(count(&exchange, |action| matches!(action, Action::Ask(_))) <= 1);
-        prop_assert_eq!(count(&exchange, |action| matches!(action, Action::Ended(_))), 1);
-        prop_assert_eq!(exchange.stream.held_bytes(), 0);
-        for direction in [Direction::Request, Direction::Response] {
-            let pieces = exchange.streamed(direction);
-            let ends = ends_of(&pieces);
-            prop_assert!(ends <= 1);
-            prop_assert!(ends == 0 || ends_of(&pieces[pieces.len() - 1..]) == 1);
-        }
-        let replies = count(&exchange, |action| matches!(action, Action::Reply(_)));
-        prop_assert!(!observability || replies == 0);
-        let immediate = exchange.actions.iter().position(is_immediate);
-        if let Some(index) = immediate {
-            let after = &exchange.actions[index + 1..];
-            prop_assert_eq!(after, &[Action::Ended(EndCause::Refused)]);
-        }
+        check(exchange);
     }
 
     #[test]

@@ -62,6 +62,7 @@ fn a_plain_response_is_read_to_its_end_in_every_form() {
         prompt: Tokens(7),
         output: Tokens(10),
         cached: None,
+        reasoning: None,
     });
     for exchange in [
         Exchange::duplex(),

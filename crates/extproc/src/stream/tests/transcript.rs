@@ -41,9 +41,10 @@ pub(super) fn line_of_action(action: &Action) -> String {
         Action::Ask(facts) => format!(
             "! ask {:?} model={:?} body_bytes={}\n",
             facts.dialect,
-            facts.model.as_deref().unwrap_or_default(),
+            facts.model.name().unwrap_or_default(),
             facts.body_bytes
         ),
+        Action::ListModels => "! list models\n".to_owned(),
         Action::Observed(observation) => format!("! {observation:?}\n"),
         Action::Ended(cause) => format!("! ended: {}\n", cause.label()),
     }

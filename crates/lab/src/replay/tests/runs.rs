@@ -6,9 +6,9 @@ use core::time::Duration;
 
 use pointsman_domain::block::{BlockHash, BlockKey, BlockSize, SaltHash};
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
-use pointsman_domain::facts::{RequestFacts, RequestId};
+use pointsman_domain::facts::{ModelName, RequestFacts, RequestId};
 use pointsman_domain::load::LoadSample;
-use pointsman_domain::observation::{EndCause, Observation, Usage};
+use pointsman_domain::observation::{EndCause, Observation, ObservationMode, Usage};
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::{Tokens, Unit};
 use pointsman_pipeline::config::Attachment;
@@ -16,7 +16,7 @@ use pointsman_pipeline::pool::{Detail, Input, Output, Pool, ScrapeFault};
 use pointsman_pipeline::record::{
     Configuration, End, EndReason, Entry, FORMAT, Header, Line, Step,
 };
-use pointsman_policy::config;
+use pointsman_policy::{config, rewrites};
 use proptest::prelude::*;
 
 /// A pool and what is recorded of it.
@@ -51,6 +51,18 @@ apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins: [{type: random-picker}]
 schedulingProfiles: [{name: default, plugins: [{pluginRef: random-picker}]}]
+";
+
+/// Given together with [`RANDOM`].
+const SPLIT: &str = "
+apiVersion: llm-d.ai/v1alpha2
+kind: InferenceModelRewrite
+metadata: {name: split}
+spec:
+  poolRef: {name: default}
+  rules:
+  - matches: [{model: {value: m}}]
+    targets: [{modelRewrite: a, weight: 1}, {modelRewrite: b, weight: 2}]
 ";
 
 /// The default, one that holds requests, and one that decides by chance.
@@ -183,11 +195,18 @@ impl Run {
 }
 
 fn compiled(text: &str) -> pointsman_pipeline::config::RuntimeConfig {
-    config::load(text, Attachment::Standalone).unwrap().runtime
+    let mut runtime = config::load(text, Attachment::Standalone).unwrap().runtime;
+    runtime.rewrites = rewrites::compile(rewrites_of(text)).unwrap().rewrites;
+    runtime
 }
 
 fn given(text: &str) -> Configuration {
-    Configuration::new(text.to_owned(), Attachment::Standalone)
+    let rewrites = rewrites_of(text).to_owned();
+    Configuration::new(text.to_owned(), Attachment::Standalone).with_rewrites(rewrites)
+}
+
+fn rewrites_of(text: &str) -> &'static str {
+    if text == RANDOM { SPLIT } else { "" }
 }
 
 fn header(configuration: &str, seed: u64) -> Vec<u8> {
@@ -218,7 +237,14 @@ fn offer(id: u64, content: u8, salt: Option<u8>) -> Input {
         .collect();
     facts.prompt.tokens = Tokens(u64::from(content) * 40);
     facts.cache_salt = salt.map(|salt| SaltHash::of(&salt.to_string()));
-    facts.model = Some("m".into());
+    facts.model = match content % 8 {
+        0 => ModelName::Missing,
+        1 => ModelName::Named("other".into()),
+        _ => ModelName::Named("m".into()),
+    };
+    if content.is_multiple_of(3) {
+        facts.observation = ObservationMode::HeadersOnly;
+    }
     facts.body_bytes = u64::from(content);
     Input::Offer {
         id: RequestId(id),
@@ -269,10 +295,14 @@ fn observation() -> impl Strategy<Value = Observation> {
         prop_oneof![Just(200), Just(503)].prop_map(|status| Observation::Headers { status }),
         (0_u8..5).prop_map(|number| Observation::Served(address(number))),
         Just(Observation::FirstOutput),
+        Just(Observation::FirstVisible),
+        Just(Observation::Finished),
+        sample().prop_map(Observation::Load),
         (0_u64..100).prop_map(|tokens| Observation::Usage(Usage {
             prompt: Tokens(tokens),
             output: Tokens(tokens),
             cached: Some(Tokens(tokens)),
+            reasoning: None,
         })),
     ]
 }

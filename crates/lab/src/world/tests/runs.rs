@@ -1,3 +1,5 @@
+use core::num::NonZeroU32;
+
 use crate::builtin;
 use crate::outcome::Outcome;
 use crate::policy::{self, Policy};
@@ -45,8 +47,11 @@ fn the_observation_mode_decides_what_the_pool_sees_of_responses() {
             .iter()
             .filter(|record| record.ended.is_some());
         assert_eq!(ended.count(), 160, "{observation:?}");
-        assert_eq!(outcome.seen.first_outputs, outcome.seen.usages);
-        outcome.seen.usages
+        let seen = outcome.seen;
+        assert_eq!(seen.first_outputs, seen.usages);
+        assert_eq!(seen.visible_outputs, seen.usages);
+        assert_eq!(seen.ends_of_output, seen.usages);
+        seen.usages
     };
     let percent = Percent::try_from(20.0).unwrap();
     assert_eq!(seen(Observation::Full), 160);
@@ -54,6 +59,38 @@ fn the_observation_mode_decides_what_the_pool_sees_of_responses() {
     assert!((16..=48).contains(&sampled), "{sampled}");
     assert_eq!(seen(Observation::HeadersOnly), 0);
     assert_eq!(seen(Observation::EndOnly), 0);
+}
+
+#[test]
+fn only_a_policy_that_counts_tokens_in_prefill_goes_by_the_clock() {
+    let mut setup = setup("s01", "traces");
+    let mut digest = |policy: &str, observation| {
+        setup.observation = observation;
+        run(&setup, policy, 1).digest
+    };
+    for policy in policy::BUILTIN {
+        // One that would need reports on caches to pick at all is like the others in this.
+        let seen = digest(policy.name, Observation::Full);
+        let unseen = digest(policy.name, Observation::HeadersOnly);
+        assert_eq!(
+            seen != unseen,
+            policy.name == "token-load",
+            "{}",
+            policy.name
+        );
+    }
+}
+
+#[test]
+fn the_speed_that_the_clock_goes_by_is_the_scenarios() {
+    let mut setup = setup("s01", "traces");
+    setup.observation = Observation::HeadersOnly;
+    let mut digest = |tokens_per_second| {
+        setup.pickers.prefill_tokens_per_second = NonZeroU32::new(tokens_per_second);
+        run(&setup, "token-load", 1).digest
+    };
+    assert_eq!(digest(0), digest(15_928));
+    assert_ne!(digest(0), digest(350_000));
 }
 
 #[test]

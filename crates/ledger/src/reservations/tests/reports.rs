@@ -1,14 +1,17 @@
 //! Any order of dispatches, ends and scrapes against the whole story read again.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::super::*;
-use super::sent_to;
+use super::{NOW, sent_to};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Dispatch(u64, EndpointId),
     Advance(u64),
+    Finish(u64),
     Relocate(u64, EndpointId),
     End(u64),
     Begun(EndpointId),
@@ -25,6 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0u64..12, life()).prop_map(|(id, life)| Step::Dispatch(id, life)),
         1 => (0u64..12).prop_map(Step::Advance),
+        1 => (0u64..12).prop_map(Step::Finish),
         1 => (0u64..12, life()).prop_map(|(id, life)| Step::Relocate(id, life)),
         3 => (0u64..12).prop_map(Step::End),
         2 => life().prop_map(Step::Begun),
@@ -49,6 +53,7 @@ enum Fact {
 #[derive(Default)]
 struct Story {
     places: BTreeMap<u64, EndpointId>,
+    finished: BTreeSet<u64>,
     facts: Vec<(EndpointId, Fact)>,
 }
 
@@ -58,7 +63,14 @@ impl Story {
             Step::Dispatch(id, life) => self.send(id, life),
             Step::Relocate(id, life) if self.places.contains_key(&id) => self.send(id, life),
             Step::Relocate(..) | Step::Advance(_) => {}
+            Step::Finish(id) => {
+                if let Some(&place) = self.places.get(&id) {
+                    self.finished.insert(id);
+                    self.facts.push((place, Fact::Own(self.own(place))));
+                }
+            }
             Step::End(id) => {
+                self.finished.remove(&id);
                 if let Some(left) = self.places.remove(&id) {
                     self.facts.push((left, Fact::Own(self.own(left))));
                 }
@@ -82,7 +94,11 @@ impl Story {
     }
 
     fn own(&self, life: EndpointId) -> u32 {
-        self.places.values().filter(|&&place| place == life).count() as u32
+        let open = self
+            .places
+            .iter()
+            .filter(|(id, _)| !self.finished.contains(id));
+        open.filter(|&(_, &place)| place == life).count() as u32
     }
 
     /// What should be known beside the last report of a life.
@@ -119,6 +135,7 @@ impl Story {
         let most = (begun..=done).map(own_at).max().unwrap_or(0);
         let sent = facts[begun..].iter().filter(|fact| **fact == Fact::Sent);
         ReportContext {
+            requests: count,
             foreign: count.saturating_sub(most),
             own_at_report: own_at(begun),
             dispatched_since_report: sent.count() as u32,
@@ -128,13 +145,16 @@ impl Story {
 
 fn take(ledger: &mut Ledger, step: Step) {
     match step {
-        Step::Dispatch(id, life) => ledger.reserve(RequestId(id), sent_to(life, 1)),
+        Step::Dispatch(id, life) => ledger.reserve(NOW, RequestId(id), sent_to(life, 1)),
         Step::Advance(id) => {
-            ledger.advance(RequestId(id), Phase::Decode);
+            ledger.advance(NOW, RequestId(id), Phase::Decode);
         }
-        Step::Relocate(id, life) => ledger.relocate(RequestId(id), life),
+        Step::Finish(id) => {
+            ledger.advance(NOW, RequestId(id), Phase::Finished);
+        }
+        Step::Relocate(id, life) => ledger.relocate(NOW, RequestId(id), life),
         Step::End(id) => {
-            ledger.release(RequestId(id));
+            ledger.release(NOW, RequestId(id));
         }
         Step::Begun(life) => ledger.scrape_begun(life),
         Step::Done(life, count) => ledger.scrape_done(life, count),
@@ -167,7 +187,7 @@ proptest! {
             story.tell(step);
             for (slot, &generation) in (0..).zip(&newest) {
                 let life = EndpointId { slot, generation };
-                prop_assert_eq!(ledger.own(life).requests, story.own(life));
+                prop_assert_eq!(ledger.own(life, NOW).requests, story.own(life));
                 prop_assert_eq!(ledger.report_context(life), story.context(life));
             }
         }

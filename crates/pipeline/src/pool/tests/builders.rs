@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pointsman_domain::block::{BlockHash, BlockSize};
 use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
-use pointsman_domain::facts::{Dialect, RequestFacts};
+use pointsman_domain::facts::{Dialect, ModelName, RequestFacts};
 use pointsman_domain::units::Tokens;
 use pointsman_schedule::picker::Picker;
 use pointsman_schedule::profile::{Profile, Weighted};
@@ -48,6 +48,8 @@ pub(super) fn config() -> RuntimeConfig {
         prefix_source: PrefixSource::Predicted,
         prefix_bytes_max: 16 << 20,
         hold: pointsman_admission::hold::HoldLimits::OFF,
+        rewrites: Default::default(),
+        prefill_rate: Default::default(),
     }
 }
 
@@ -103,7 +105,7 @@ pub(super) fn first_life(number: u32) -> EndpointId {
 pub(super) fn chat(blocks: &[u64]) -> RequestFacts {
     let mut facts = RequestFacts::passthrough(BlockSize::DEFAULT);
     facts.dialect = Dialect::ChatCompletions;
-    facts.model = Some("m".into());
+    facts.model = ModelName::Named("m".into());
     facts.prompt.blocks = blocks.iter().copied().map(BlockHash).collect();
     facts.prompt.tokens = Tokens(64 * blocks.len() as u64);
     facts.body_bytes = 100;

@@ -14,7 +14,7 @@ fn learning_from(prefix_source: PrefixSource) -> RuntimeConfig {
 }
 
 fn keys(blocks: &[u64]) -> Vec<BlockKey> {
-    chat(blocks).block_keys()
+    chat(blocks).block_keys(Some("m"))
 }
 
 fn stored(endpoint: EndpointId, keys: &[BlockKey]) -> Input {

@@ -4,14 +4,14 @@ use super::super::*;
 use super::builders::*;
 
 #[test]
-fn an_empty_pool_refuses_at_once_when_holding_is_off() {
+fn failure_an_empty_pool_refuses_at_once_when_holding_is_off() {
     let outputs = pool_of(0).offer(1, chat(&[1]));
     let refused = Decision::Refused(Refusal::NoEndpoints);
     assert_eq!(decisions(&outputs), [(RequestId(1), refused)]);
 }
 
 #[test]
-fn held_requests_are_decided_in_their_order_when_an_endpoint_appears() {
+fn failure_held_requests_are_decided_in_their_order_when_an_endpoint_appears() {
     let mut pool = pool_with(holding(), 0);
     assert!(decisions(&pool.offer(1, chat(&[1]))).is_empty());
     assert!(decisions(&pool.offer(2, chat(&[2]))).is_empty());
@@ -33,7 +33,7 @@ fn held_requests_are_decided_in_their_order_when_an_endpoint_appears() {
 }
 
 #[test]
-fn a_held_request_is_refused_at_its_deadline() {
+fn failure_a_held_request_is_refused_at_its_deadline() {
     let mut pool = pool_with(holding(), 0);
     pool.offer(1, chat(&[1]));
     assert_eq!(pool.pool.next_deadline(), Some(Timestamp::from_millis(10)));
@@ -47,7 +47,7 @@ fn a_held_request_is_refused_at_its_deadline() {
 }
 
 #[test]
-fn a_client_that_leaves_while_held_takes_its_place_along() {
+fn failure_a_client_that_leaves_while_held_takes_its_place_along() {
     let mut pool = pool_with(holding(), 0);
     pool.offer(1, chat(&[1]));
     pool.input(Input::Ended {
@@ -72,7 +72,7 @@ fn at_shutdown_nobody_waits_any_more() {
 }
 
 #[test]
-fn more_than_the_limits_is_refused_as_full() {
+fn failure_more_than_the_limits_is_refused_as_full() {
     let mut pool = pool_with(holding(), 0);
     for id in 0..10 {
         assert!(decisions(&pool.offer(id, chat(&[id]))).is_empty());

@@ -77,7 +77,7 @@ fn a_late_scrape_of_an_earlier_life_is_dropped_and_counted() {
 }
 
 #[test]
-fn an_endpoint_that_refuses_scrapes_is_not_picked_until_it_answers_again() {
+fn failure_an_endpoint_that_refuses_scrapes_is_not_picked_until_it_answers_again() {
     let mut pool = pool_of(2);
     pool.scrape(first_life(0), sample(0, 0));
     let outputs = pool.input(Input::ScrapeFailed(first_life(0), ScrapeFault::Unreachable));
@@ -113,7 +113,7 @@ fn an_endpoint_without_metrics_is_not_taken_for_dead() {
 }
 
 #[test]
-fn never_more_than_half_the_pool_is_ejected() {
+fn failure_never_more_than_half_the_pool_is_ejected() {
     let mut pool = pool_of(5);
     for number in 0..5 {
         pool.scrape(first_life(number), sample(0, 0));
@@ -132,7 +132,7 @@ fn never_more_than_half_the_pool_is_ejected() {
 }
 
 #[test]
-fn three_failed_requests_in_a_row_eject_for_a_while_and_one_good_answer_forgives() {
+fn failure_three_failed_requests_in_a_row_eject_for_a_while_and_one_good_answer_forgives() {
     let mut pool = pool_with(
         RuntimeConfig {
             destinations_max: 2,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use pointsman_domain::facts::ModelName;
+use pointsman_domain::observation::{ObservationMode, Usage};
 use proptest::prelude::*;
 
 use super::super::*;
@@ -11,7 +13,7 @@ use super::builders::*;
 enum Step {
     Offer(u8),
     End(u64),
-    FirstOutput(u64),
+    Observe(u64, Observation),
     Served(u64, u32),
     Status(u64, u16),
     Endpoints(u8),
@@ -32,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => any::<u8>().prop_map(Step::Offer),
         3 => (0u64..64).prop_map(Step::End),
-        1 => (0u64..64).prop_map(Step::FirstOutput),
+        2 => (0u64..64, observation()).prop_map(|(id, observation)| Step::Observe(id, observation)),
         1 => (0u64..64, 0u32..5).prop_map(|(r, e)| Step::Served(r, e)),
         1 => (0u64..64, prop_oneof![Just(200u16), Just(503)]).prop_map(|(r, s)| Step::Status(r, s)),
         1 => (0u8..16).prop_map(Step::Endpoints),
@@ -46,6 +48,16 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (slot, generation, any::<u8>()).prop_map(|(s, g, t)| Step::Restart(s, g, t)),
         1 => (0u64..30).prop_map(Step::Wait),
         1 => Just(Step::Recover),
+    ]
+}
+
+fn observation() -> impl Strategy<Value = Observation> {
+    prop_oneof![
+        2 => Just(Observation::FirstOutput),
+        1 => Just(Observation::FirstVisible),
+        2 => Just(Observation::Finished),
+        1 => Just(Observation::Usage(Usage::default())),
+        1 => (0u32..9).prop_map(|count| Observation::Load(sample(count, count))),
     ]
 }
 
@@ -110,9 +122,23 @@ fn run(steps: &[Step], seed: u64) -> Vec<Output> {
     all
 }
 
-/// One of a few prompts that share their first block.
+/// One of a few prompts that share their first block. Of the responses of some, only headers will be
+/// seen, and some name no model.
 fn prompt(content: u8) -> RequestFacts {
-    chat(&[u64::from(content % 4), u64::from(content)])
+    let facts = chat(&[u64::from(content % 4), u64::from(content)]);
+    RequestFacts {
+        observation: if content.is_multiple_of(2) {
+            ObservationMode::HeadersOnly
+        } else {
+            ObservationMode::Full
+        },
+        model: if content == 4 {
+            ModelName::Missing
+        } else {
+            facts.model
+        },
+        ..facts
+    }
 }
 
 fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> {
@@ -128,7 +154,7 @@ fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> 
             }
             pool.end(id)
         }
-        Step::FirstOutput(id) => pool.observe(id, Observation::FirstOutput),
+        Step::Observe(id, observation) => pool.observe(id, observation),
         Step::Served(id, who) => pool.observe(id, Observation::Served(address(who))),
         Step::Status(id, status) => pool.observe(id, Observation::Headers { status }),
         Step::Endpoints(mask) => {
@@ -153,11 +179,11 @@ fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> 
         Step::Begun(slot, generation) => pool.input(Input::ScrapeBegun(life(slot, generation))),
         Step::Stored(slot, generation, content) => pool.input(Input::CacheStored {
             endpoint: life(slot, generation),
-            keys: prompt(content).block_keys(),
+            keys: prompt(content).block_keys(Some("m")),
         }),
         Step::Removed(slot, generation, content) => pool.input(Input::CacheRemoved {
             endpoint: life(slot, generation),
-            keys: prompt(content).block_keys(),
+            keys: prompt(content).block_keys(Some("m")),
         }),
         Step::Cleared(slot, generation) => pool.input(Input::CacheCleared(life(slot, generation))),
         Step::Pickers(count) => pool.input(Input::Pickers(NonZeroU32::new(count).unwrap())),

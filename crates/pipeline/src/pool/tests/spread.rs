@@ -127,7 +127,7 @@ fn b77_an_empty_subset_admits_nobody() {
 }
 
 #[test]
-fn stale_and_missing_reports_count_as_the_median_of_the_fresh_ones() {
+fn failure_stale_and_missing_reports_count_as_the_median_of_the_fresh_ones() {
     let mut pool = pool_of(3);
     pool.scrape(first_life(0), sample(0, 0));
     pool.at_millis(10_000);
@@ -141,7 +141,7 @@ fn stale_and_missing_reports_count_as_the_median_of_the_fresh_ones() {
 }
 
 #[test]
-fn all_reports_stale_is_not_read_as_saturation() {
+fn failure_all_reports_stale_is_not_read_as_saturation() {
     let mut pool = pool_of(4);
     for number in 0..4 {
         pool.scrape(first_life(number), sample(100, 100));

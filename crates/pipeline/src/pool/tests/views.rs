@@ -158,6 +158,8 @@ fn after_a_panic_the_last_reports_count_as_made_now() {
 enum Step {
     Send,
     End(u64),
+    /// An engine tells some load beside the answer to this request.
+    Told(u64, u32),
     Foreign(u32, u32),
     Begun(u32),
     Done(u32),
@@ -169,6 +171,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => Just(Step::Send),
         3 => (0u64..40).prop_map(Step::End),
+        1 => (0u64..40, 0u32..50).prop_map(|(id, count)| Step::Told(id, count)),
         1 => (slot.clone(), 0u32..9).prop_map(|(slot, count)| Step::Foreign(slot, count)),
         2 => slot.clone().prop_map(Step::Begun),
         2 => slot.clone().prop_map(Step::Done),
@@ -206,6 +209,9 @@ impl Engines {
             Step::End(id) => {
                 self.places.remove(&id);
                 pool.end(id);
+            }
+            Step::Told(id, count) => {
+                pool.observe(id, Observation::Load(sample(count, count)));
             }
             Step::Foreign(slot, count) => self.foreign[slot as usize] = count,
             Step::Begun(slot) => {

@@ -7,12 +7,15 @@ use core::time::Duration;
 use pointsman_domain::block::{BlockHash, BlockKey, BlockSize, SaltHash};
 use pointsman_domain::decision::{Decision, Destination, Pick, Refusal};
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec, SubsetEntry};
-use pointsman_domain::event::{CandidateScore, Completed, Event, Late, Picked, ScorePart};
-use pointsman_domain::facts::{Dialect, Prompt, RequestFacts, RequestId};
+use pointsman_domain::event::{CandidateScore, Completed, Event, Late, Picked, ScorePart, Timings};
+use pointsman_domain::facts::{
+    Dialect, Effort, Features, LatencyGoals, MediaItem, MediaKind, ModelName, NameHash, Prompt,
+    Reasoning, RequestFacts, RequestId, Session, SessionSource,
+};
 use pointsman_domain::load::LoadSample;
-use pointsman_domain::observation::{EndCause, Observation, Usage};
+use pointsman_domain::observation::{EndCause, Observation, ObservationMode, Usage};
 use pointsman_domain::time::Timestamp;
-use pointsman_domain::units::{Tokens, Unit};
+use pointsman_domain::units::{Milliseconds, Tokens, Unit};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -59,8 +62,9 @@ fn header() -> impl Strategy<Value = Header> {
 
 fn configuration() -> impl Strategy<Value = Configuration> {
     let attachment = prop_oneof![Just(Attachment::Gateway), Just(Attachment::Standalone)];
-    (any::<String>(), attachment)
-        .prop_map(|(text, attachment)| Configuration::new(text, attachment))
+    (any::<String>(), any::<String>(), attachment).prop_map(|(text, rewrites, attachment)| {
+        Configuration::new(text, attachment).with_rewrites(rewrites)
+    })
 }
 
 fn end_reason() -> impl Strategy<Value = EndReason> {
@@ -143,6 +147,7 @@ fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
             Just(Late::Scrape),
             Just(Late::Observation),
+            Just(Late::Served),
             Just(Late::CacheReport)
         ]
         .prop_map(|what| Event::Dropped { what }),
@@ -151,13 +156,17 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn picked() -> impl Strategy<Value = Picked> {
     let choice = (request_id(), endpoint_id(), address(), duration());
+    let models = (option::of(name()), option::of(name()));
     let sizes = (any::<u64>(), any::<u64>(), any::<usize>());
-    (choice, sizes, option::of(vec(candidate_score(), 0..3))).prop_map(
-        |((request, endpoint, address, waited), (prompt, cached, candidates), scores)| Picked {
-            request,
-            endpoint,
-            address,
-            waited,
+    let scores = option::of(vec(candidate_score(), 0..3));
+    (choice, models, sizes, scores).prop_map(
+        |(choice, (model, target_model), (prompt, cached, candidates), scores)| Picked {
+            request: choice.0,
+            endpoint: choice.1,
+            address: choice.2,
+            waited: choice.3,
+            model,
+            target_model,
             prompt_tokens: Tokens(prompt),
             cached_tokens: Tokens(cached),
             candidates,
@@ -204,23 +213,37 @@ fn completed() -> impl Strategy<Value = Completed> {
         cause(),
         duration(),
         option::of(usage()),
+        timings(),
     )
-        .prop_map(|(request, endpoint, cause, duration, usage)| Completed {
-            request,
-            endpoint,
-            cause,
-            duration,
-            usage,
-        })
+        .prop_map(
+            |(request, endpoint, cause, duration, usage, timings)| Completed {
+                request,
+                endpoint,
+                cause,
+                duration,
+                usage,
+                timings,
+            },
+        )
+}
+
+fn timings() -> impl Strategy<Value = Timings> {
+    let moment = || option::of(duration());
+    (moment(), moment(), moment()).prop_map(|(first_output, first_visible, finished)| Timings {
+        first_output,
+        first_visible,
+        finished,
+    })
 }
 
 fn decision() -> impl Strategy<Value = Decision> {
     let destination = (endpoint_id(), address())
         .prop_map(|(endpoint, address)| Destination { endpoint, address });
     prop_oneof![
-        vec(destination, 1..5).prop_map(|destinations| {
+        (vec(destination, 1..5), option::of(name())).prop_map(|(destinations, model)| {
             Decision::Picked(Pick {
                 destinations: destinations.into(),
+                model,
             })
         }),
         refusal().prop_map(Decision::Refused),
@@ -228,8 +251,7 @@ fn decision() -> impl Strategy<Value = Decision> {
 }
 
 fn facts() -> impl Strategy<Value = RequestFacts> {
-    let name = || option::of(any::<String>().prop_map(String::into_boxed_str));
-    let names = (name(), name(), name());
+    let names = (model(), option::of(name()), option::of(name()));
     let dialect = prop_oneof![
         Just(Dialect::ChatCompletions),
         Just(Dialect::Completions),
@@ -246,9 +268,10 @@ fn facts() -> impl Strategy<Value = RequestFacts> {
         counts,
         salt,
         subset,
+        wishes(),
     )
         .prop_map(
-            |(dialect, stream, prompt, names, counts, salt, subset)| RequestFacts {
+            |(dialect, stream, prompt, names, counts, salt, subset, wishes)| RequestFacts {
                 dialect,
                 model: names.0,
                 stream,
@@ -260,16 +283,89 @@ fn facts() -> impl Strategy<Value = RequestFacts> {
                 fairness_id: names.2,
                 subset,
                 body_bytes: counts.2,
+                ..wishes
             },
         )
 }
 
+fn name() -> impl Strategy<Value = Box<str>> {
+    any::<String>().prop_map(String::into_boxed_str)
+}
+
+fn model() -> impl Strategy<Value = ModelName> {
+    prop_oneof![
+        name().prop_map(ModelName::Named),
+        Just(ModelName::Unread),
+        Just(ModelName::Absent),
+        Just(ModelName::Missing),
+    ]
+}
+
+/// What a request asks for beside its prompt, in the facts of no other request.
+fn wishes() -> impl Strategy<Value = RequestFacts> {
+    let effort = prop_oneof![Just(Effort::None), Just(Effort::High)];
+    let reasoning = (
+        option::of(effort),
+        option::of(any::<u64>().prop_map(Tokens)),
+    )
+        .prop_map(|(effort, budget)| Reasoning { effort, budget });
+    let features = (any::<u32>(), any::<bool>(), any::<bool>()).prop_map(
+        |(tools, response_format, template_arguments)| Features {
+            tools,
+            response_format,
+            template_arguments,
+        },
+    );
+    let media = vec((any::<u64>(), any::<u64>()), 0..3).prop_map(|items| {
+        let item = |(content, tokens)| MediaItem {
+            kind: MediaKind::Video,
+            content,
+            tokens: Tokens(tokens),
+        };
+        items.into_iter().map(item).collect()
+    });
+    let hash = || option::of(any::<u64>().prop_map(NameHash));
+    let goal = || option::of(any::<u32>().prop_map(Milliseconds));
+    (
+        (reasoning, features, media, option::of(name())),
+        (hash(), hash(), hash(), 1..u32::MAX),
+        (goal(), goal(), any::<bool>()),
+    )
+        .prop_map(|(asked, hashes, goals)| RequestFacts {
+            reasoning: asked.0,
+            features: asked.1,
+            media: asked.2,
+            model_override: asked.3,
+            prompt_cache_key: hashes.0,
+            user: hashes.1,
+            session: hashes.2.map(|id| Session {
+                id,
+                source: SessionSource::Body,
+            }),
+            choices: NonZeroU32::new(hashes.3).unwrap(),
+            goals: LatencyGoals {
+                ttft: goals.0,
+                tpot: goals.1,
+            },
+            observation: if goals.2 {
+                ObservationMode::HeadersOnly
+            } else {
+                ObservationMode::Full
+            },
+            ..RequestFacts::passthrough(BlockSize::DEFAULT)
+        })
+}
+
 fn prompt() -> impl Strategy<Value = Prompt> {
-    (vec(any::<u64>(), 0..5), 1..u32::MAX, any::<u64>()).prop_map(|(blocks, size, tokens)| Prompt {
-        blocks: blocks.into_iter().map(BlockHash).collect(),
-        block_size: BlockSize::new(size).unwrap(),
-        tokens: Tokens(tokens),
-    })
+    let blocks = vec(any::<u64>(), 0..5);
+    (blocks, 1..u32::MAX, any::<u64>(), any::<bool>()).prop_map(
+        |(blocks, size, tokens, is_counted)| Prompt {
+            blocks: blocks.into_iter().map(BlockHash).collect(),
+            block_size: BlockSize::new(size).unwrap(),
+            tokens: Tokens(tokens),
+            is_counted,
+        },
+    )
 }
 
 fn subset_entry() -> impl Strategy<Value = SubsetEntry> {
@@ -328,18 +424,23 @@ fn observation() -> impl Strategy<Value = Observation> {
         any::<u16>().prop_map(|status| Observation::Headers { status }),
         address().prop_map(Observation::Served),
         Just(Observation::FirstOutput),
+        Just(Observation::FirstVisible),
+        Just(Observation::Finished),
+        sample().prop_map(Observation::Load),
         usage().prop_map(Observation::Usage),
     ]
 }
 
 fn usage() -> impl Strategy<Value = Usage> {
-    (any::<u64>(), any::<u64>(), option::of(any::<u64>())).prop_map(|(prompt, output, cached)| {
-        Usage {
+    let share = || option::of(any::<u64>().prop_map(Tokens));
+    (any::<u64>(), any::<u64>(), share(), share()).prop_map(
+        |(prompt, output, cached, reasoning)| Usage {
             prompt: Tokens(prompt),
             output: Tokens(output),
-            cached: cached.map(Tokens),
-        }
-    })
+            cached,
+            reasoning,
+        },
+    )
 }
 
 fn cause() -> impl Strategy<Value = EndCause> {

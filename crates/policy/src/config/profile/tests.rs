@@ -223,6 +223,7 @@ fn an_idle_endpoint_wins_over_the_holder_of_a_whole_prompt_once_that_is_busy() {
             requests,
             ..OwnLoad::default()
         },
+        reported_requests: 0,
         foreign_requests: 0,
         own_at_report: 0,
         dispatched_since_report: 0,

@@ -1,4 +1,4 @@
-use pointsman_domain::facts::RequestFacts;
+use pointsman_domain::facts::{ModelName, RequestFacts};
 use proptest::prelude::*;
 
 use super::super::Picker;
@@ -104,7 +104,7 @@ fn only_the_model_and_the_first_tokens_decide_where_the_home_is() {
         .collect();
     assert!(homes.iter().any(|&home| home != here), "{homes:?}");
     let of_model = |model: &str| RequestFacts {
-        model: Some(model.into()),
+        model: ModelName::Named(model.into()),
         ..prompt(&long)
     };
     let models = (0..20).map(|number| home(&of_model(&number.to_string()), &endpoints));

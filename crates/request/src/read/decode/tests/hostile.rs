@@ -1,0 +1,207 @@
+//! Bodies that were made to cost much.
+
+use super::*;
+
+/// Writes bits, the lowest of each byte first.
+struct Writer {
+    bytes: Vec<u8>,
+    bits: u64,
+    count: u32,
+}
+
+impl Writer {
+    /// At the beginning of a member's data.
+    fn new() -> Self {
+        Self {
+            bytes: gzip(b"", 0)[..10].to_vec(),
+            bits: 0,
+            count: 0,
+        }
+    }
+
+    fn put(&mut self, bits: u64, count: u32) {
+        self.bits |= bits << self.count;
+        self.count += count;
+        while self.count >= 8 {
+            self.bytes.push(self.bits.to_le_bytes()[0]);
+            self.bits >>= 8;
+            self.count -= 8;
+        }
+    }
+}
+
+/// How many bytes came to the sink before `body` failed, as it must.
+fn bytes_before_failure(body: &[u8], coding: Coding) -> u64 {
+    let mut bytes = 0;
+    let result = each(&[Bytes::copy_from_slice(body)], coding, &mut |chunk| {
+        bytes += chunk.len() as u64;
+    });
+    assert_eq!(result, Err(Undecodable));
+    bytes
+}
+
+#[test]
+fn a_bomb_stops_long_before_it_is_out() {
+    let zeros = vec![0; 64 * 1024 * 1024];
+    for (bomb, coding) in [
+        (gzip(&zeros, 9), Coding::Gzip),
+        (zstd(&zeros), Coding::Zstd),
+    ] {
+        let coded = bomb.len() as u64;
+        assert!(coded * 800 < zeros.len() as u64, "a bomb: {coded}");
+        let limit = (coded * DECODED_RATIO_MAX).max(UNSUSPICIOUS_BYTES);
+        let bytes = bytes_before_failure(&bomb, coding);
+        assert!(bytes <= limit && bytes < DECODED_BYTES_MAX, "{bytes}");
+    }
+}
+
+#[test]
+fn a_bomb_within_a_bomb_is_but_the_outer_one() {
+    let inner = gzip(&vec![0; 16 * 1024 * 1024], 9);
+    let outer = gzip(&inner, 9);
+    assert_eq!(whole(&outer, Coding::Gzip), Ok(inner));
+}
+
+#[test]
+fn a_body_may_have_as_many_bytes_as_a_plain_one_and_no_more() {
+    let mut text = prose(6_000_000);
+    let longest = usize::try_from(DECODED_BYTES_MAX).unwrap();
+    text.truncate(longest + 1);
+    assert_eq!(text.len(), longest + 1);
+    for (encode, coding) in [
+        ((|text| gzip(text, 1)) as fn(&[u8]) -> Vec<u8>, Coding::Gzip),
+        (zstd, Coding::Zstd),
+    ] {
+        let mut bytes = 0;
+        let body = Bytes::from(encode(&text[..longest]));
+        each(&[body], coding, &mut |chunk| bytes += chunk.len()).unwrap();
+        assert_eq!(bytes, longest);
+        let bytes = bytes_before_failure(&encode(&text), coding);
+        assert!(bytes <= DECODED_BYTES_MAX);
+    }
+}
+
+#[test]
+fn a_short_body_may_repeat_itself_a_lot() {
+    let text = vec![b'a'; usize::try_from(UNSUSPICIOUS_BYTES).unwrap()];
+    assert_eq!(whole(&gzip(&text, 9), Coding::Gzip), Ok(text.clone()));
+    assert_eq!(whole(&zstd(&text), Coding::Zstd), Ok(text));
+}
+
+#[test]
+fn blocks_that_hold_nothing_are_bounded_in_number() {
+    // Ten bits each: a block of the fixed codes with nothing but its end.
+    let empty = |blocks: u32| {
+        let mut body = Writer::new();
+        for block in 1..=blocks {
+            body.put(u64::from(block == blocks), 1);
+            body.put(1, 2);
+            body.put(0, 7);
+        }
+        body.put(0, (8 - body.count) % 8);
+        body.put(0, 32);
+        body.put(0, 32);
+        body.bytes
+    };
+    assert_eq!(whole(&empty(BLOCKS_MAX - 1), Coding::Gzip), Ok(Vec::new()));
+    assert_eq!(whole(&empty(BLOCKS_MAX), Coding::Gzip), Err(Undecodable));
+
+    // Three bytes each, within one frame of a window of 1 KiB.
+    let empty = |blocks: u32| {
+        let mut body = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0];
+        for block in 1..=blocks {
+            body.extend([u8::from(block == blocks), 0, 0]);
+        }
+        body
+    };
+    assert_eq!(whole(&empty(BLOCKS_MAX - 1), Coding::Zstd), Ok(Vec::new()));
+    assert_eq!(whole(&empty(BLOCKS_MAX), Coding::Zstd), Err(Undecodable));
+}
+
+#[test]
+fn members_and_frames_that_hold_nothing_are_bounded_in_number() {
+    let most = BLOCKS_MAX as usize;
+    let member = gzip(b"", 6);
+    assert_eq!(
+        whole(&member.repeat(most / 2), Coding::Gzip),
+        Ok(Vec::new())
+    );
+    let more = member.repeat(most / 2 + 1);
+    assert_eq!(whole(&more, Coding::Gzip), Err(Undecodable));
+    // A frame to be skipped, of no bytes.
+    let frame = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
+    assert_eq!(whole(&frame.repeat(most), Coding::Zstd), Ok(Vec::new()));
+    let more = frame.repeat(most + 1);
+    assert_eq!(whole(&more, Coding::Zstd), Err(Undecodable));
+}
+
+#[test]
+fn a_repetition_of_what_never_came_does_not_decode() {
+    for distance_symbol in 0..30 {
+        let mut body = Writer::new();
+        body.put(1, 1);
+        body.put(1, 2);
+        body.put(0b0000_1100, 8);
+        // Length 3, then a distance of which the codes come with their first bit first.
+        body.put(0b100_0000, 7);
+        let code: u64 = distance_symbol;
+        body.put(code.reverse_bits() >> 59, 5);
+        body.put(0, 20);
+        body.put(0, 64 - 20);
+        body.put(0, 8);
+        // One byte has come, so that only the nearest is there; the checksum is wrong in any case.
+        assert_eq!(whole(&body.bytes, Coding::Gzip), Err(Undecodable));
+    }
+}
+
+#[test]
+fn a_header_that_never_ends_costs_one_pass() {
+    let mut body = gzip(b"", 0)[..10].to_vec();
+    body[3] = 0b0000_1000;
+    body.extend(vec![b'n'; 4 * 1024 * 1024]);
+    assert_eq!(whole(&body, Coding::Gzip), Err(Undecodable));
+}
+
+#[test]
+fn a_frame_to_be_skipped_that_is_longer_than_the_body_does_not_decode() {
+    let frame = [0x5f, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff, 1, 2, 3];
+    assert_eq!(whole(&frame, Coding::Zstd), Err(Undecodable));
+}
+
+#[test]
+fn a_window_over_the_limit_is_not_allocated() {
+    // Exponent 13 is a window of 8 MiB, and 14 one of 16 MiB.
+    let frame = |exponent: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3, 1, 0, 0];
+    assert_eq!(whole(&frame(13), Coding::Zstd), Ok(Vec::new()));
+    for exponent in 14..32 {
+        assert_eq!(whole(&frame(exponent), Coding::Zstd), Err(Undecodable));
+    }
+}
+
+#[test]
+fn a_block_that_unfolds_to_gigabytes_is_refused() {
+    // One byte as often as there are sequences, each of which takes it once and repeats it 65,539 times.
+    let frame = |sequences: u16| {
+        let literals = 0b1101 | u32::from(sequences) << 4;
+        let mut block = literals.to_le_bytes()[..3].to_vec();
+        block.push(b'a');
+        match sequences.checked_sub(0x7f00) {
+            None => block.push(u8::try_from(sequences).unwrap()),
+            Some(more) => block.extend([&[255], &more.to_le_bytes()[..]].concat()),
+        }
+        // All three codes are a single symbol: one literal, the last offset, the longest match.
+        block.extend([0b0101_0100, 1, 0, 52]);
+        // Sixteen bits of match length each, and the mark that ends the bits.
+        block.extend(vec![0; usize::from(sequences) * 2]);
+        block.push(1);
+        let header = (u32::try_from(block.len()).unwrap() << 3) | 0b101;
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3];
+        frame.extend(&header.to_le_bytes()[..3]);
+        frame.extend(block);
+        frame
+    };
+    assert_eq!(whole(&frame(1), Coding::Zstd), Ok(vec![b'a'; 65540]));
+    for sequences in [2, 127, 0x7f00] {
+        assert_eq!(bytes_before_failure(&frame(sequences), Coding::Zstd), 0);
+    }
+}

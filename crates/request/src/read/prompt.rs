@@ -1,0 +1,200 @@
+//! The parts of a prompt, put together.
+//!
+//! Clients send the parts (tools, system prompt, messages) in any order, engines render them in one.
+//! So each part is hashed by itself, and all but the last end in a closed block: what comes next
+//! begins with a block of its own, and conversations share tools and system prompts.
+
+use core::num::NonZeroU32;
+
+use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockSize};
+use pointsman_domain::facts::{MEDIA_MAX, MediaItem, NameHash, Prompt};
+use pointsman_domain::units::Tokens;
+use pointsman_json::lexer::Kind;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::form::{Form, SegmentForm, SegmentKind};
+use super::transcript::{State, Transcript, Written};
+use crate::rejection::Rejection;
+
+/// The parts of one prompt, each as often as it comes.
+pub(crate) struct Segments {
+    form: &'static Form,
+    block: BlockSize,
+    written: Vec<Written>,
+    active: Option<usize>,
+    transcript: Transcript,
+}
+
+/// A prompt with what else was found in it.
+pub(crate) struct Found {
+    /// The prompt.
+    pub(crate) prompt: Prompt,
+    /// The first media in it.
+    pub(crate) media: Vec<MediaItem>,
+    /// Names its conversation.
+    pub(crate) session: Option<NameHash>,
+    /// How many prompts it is: each is answered by itself.
+    pub(crate) prompts: NonZeroU32,
+}
+
+impl Segments {
+    /// Before any part.
+    pub(crate) fn new(form: &'static Form, block: BlockSize) -> Self {
+        let nothing = |_: &SegmentForm| Written::nothing(block);
+        Self {
+            form,
+            block,
+            written: form.segments.iter().map(nothing).collect(),
+            active: None,
+            transcript: Transcript::new(block),
+        }
+    }
+
+    /// What was read of the part with this index does not count.
+    pub(crate) fn forget(&mut self, index: usize) {
+        if let Some(written) = self.written.get_mut(index) {
+            written.state = State::Missing;
+        }
+    }
+
+    /// The value begins that is the part with this index. Of a part that comes twice the last counts.
+    pub(crate) fn start(&mut self, index: usize) {
+        let form = self.form.segments.get(index);
+        let Some((form, written)) = form.zip(self.written.get_mut(index)) else {
+            return;
+        };
+        let before = core::mem::replace(written, Written::nothing(self.block));
+        self.transcript.start(form.kind, before);
+        self.active = Some(index);
+    }
+
+    /// The value has ended.
+    pub(crate) fn stop(&mut self) {
+        let written = self.transcript.stop(Written::nothing(self.block));
+        if let Some(place) = self
+            .active
+            .take()
+            .and_then(|index| self.written.get_mut(index))
+        {
+            *place = written;
+        }
+    }
+
+    /// A token of the value begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, kind: Kind) {
+        self.transcript.begin(kind);
+    }
+
+    /// The next part of that token.
+    #[inline]
+    pub(crate) fn part(&mut self, part: &[u8]) {
+        self.transcript.part(part);
+    }
+
+    /// A token of the value ends.
+    #[inline]
+    pub(crate) fn end(&mut self, kind: Kind) {
+        self.transcript.end(kind);
+    }
+
+    /// The fault of a body that has not the prompt which its dialect demands; `is_elsewhere` where
+    /// another member takes the prompt's place.
+    pub(crate) fn fault(&self, is_elsewhere: bool) -> Option<Rejection> {
+        let parts = self.form.segments.iter().zip(&self.written);
+        let demanded = parts.filter_map(|(form, written)| Some((form.demand?, written.state)));
+        let mut fault = None;
+        let mut is_read = is_elsewhere;
+        for (demand, state) in demanded {
+            let (field, expected) = (demand.field, demand.expected);
+            let (rank, found) = match state {
+                State::Wrong => (3, Rejection::WrongType { field, expected }),
+                State::Empty => (2, Rejection::EmptyField { field, expected }),
+                State::Null => (1, Rejection::WrongType { field, expected }),
+                State::Missing => (0, Rejection::MissingField { field, expected }),
+                State::Read => {
+                    is_read = true;
+                    continue;
+                }
+            };
+            if fault.is_none_or(|(most, _)| rank > most) {
+                fault = Some((rank, found));
+            }
+        }
+        // One that is wrong is a fault beside any other.
+        let is_fault = |rank| rank == 3 || !is_read;
+        fault
+            .filter(|&(rank, _)| is_fault(rank))
+            .map(|(_, found)| found)
+    }
+
+    /// The prompt.
+    pub(crate) fn finish(self) -> Found {
+        let mut media = Vec::new();
+        let mut parts = Vec::new();
+        for (form, mut written) in self.form.segments.iter().zip(self.written) {
+            if written.state != State::Read {
+                continue;
+            }
+            media.append(&mut written.media);
+            if form.kind != SegmentKind::MediaHashes {
+                parts.push(written);
+            }
+        }
+        media.truncate(MEDIA_MAX);
+        let session = parts.last().and_then(session);
+        let prompts = parts.last().map_or(0, |part| part.prompts);
+        Found {
+            prompt: joined(parts, self.block),
+            media,
+            session,
+            prompts: NonZeroU32::new(prompts).unwrap_or(NonZeroU32::MIN),
+        }
+    }
+}
+
+/// The prompt that the parts make together.
+fn joined(parts: Vec<Written>, block_size: BlockSize) -> Prompt {
+    let mut prompt = Prompt {
+        is_counted: !parts.is_empty() && parts.iter().all(|part| part.ids.is_some()),
+        ..Prompt::unknown(block_size)
+    };
+    let last = parts.len().saturating_sub(1);
+    for (index, mut part) in parts.into_iter().enumerate() {
+        if index < last {
+            part.hasher.close();
+        }
+        prompt.tokens += match part.ids {
+            Some(ids) if index == last => Tokens(ids),
+            _ => Tokens::of_text_bytes(part.hasher.bytes()),
+        };
+        let blocks = part.hasher.finish();
+        if prompt.blocks.is_empty() {
+            prompt.blocks = blocks;
+        } else {
+            prompt.blocks.extend(blocks);
+        }
+    }
+    prompt.blocks.truncate(BLOCKS_MAX);
+    prompt
+}
+
+/// Names the conversation by the beginning of its last part, which stays as it is while the part
+/// grows: messages up to the first of a user's, or else the first blocks.
+fn session(part: &Written) -> Option<NameHash> {
+    part.session
+        .or_else(|| first_blocks(part.hasher.hashes()))
+        .map(NameHash)
+}
+
+/// Names a conversation by the first blocks of its prompt.
+pub(crate) fn first_blocks(blocks: &[BlockHash]) -> Option<u64> {
+    let blocks = blocks.iter().take(SESSION_BLOCKS);
+    let bytes: Vec<u8> = blocks
+        .flat_map(|&BlockHash(hash)| hash.to_le_bytes())
+        .collect();
+    (!bytes.is_empty()).then(|| xxh3_64(&bytes))
+}
+
+/// Blocks that tell the conversations apart which are no list of messages.
+const SESSION_BLOCKS: usize = 4;

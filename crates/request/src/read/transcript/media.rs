@@ -1,0 +1,139 @@
+//! Media stand for as many tokens as an engine makes of ordinary ones, decided by their content,
+//! whatever the size of the file.
+
+use pointsman_domain::facts::{MEDIA_MAX, MediaItem, MediaKind};
+use pointsman_domain::units::{BYTES_PER_TOKEN, Tokens};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::context::{Context, Hint};
+use super::{Target, Transcript};
+use crate::read::marks;
+
+/// What is known of the media of the current part.
+pub(super) struct Media {
+    hash: Xxh3Default,
+    bytes: u64,
+    /// Media whose object has not ended, and may yet say that it is a text.
+    pending: Option<Payload>,
+    /// The index of what was told of the current part's media before the part's type.
+    untyped: Option<usize>,
+}
+
+/// The content of media, or where it lies.
+#[derive(Clone, Copy)]
+struct Payload {
+    kind: MediaKind,
+    content: u64,
+    bytes: u64,
+}
+
+impl Media {
+    /// Before any media.
+    pub(super) const fn new() -> Self {
+        Self {
+            hash: Xxh3Default::new(),
+            bytes: 0,
+            pending: None,
+            untyped: None,
+        }
+    }
+
+    /// Forgets the media before.
+    pub(super) const fn clear(&mut self) {
+        self.pending = None;
+        self.untyped = None;
+    }
+
+    /// The next part of the content.
+    pub(super) fn part(&mut self, part: &[u8]) {
+        self.hash.update(part);
+        self.bytes = self.bytes.saturating_add(part.len() as u64);
+    }
+
+    /// The type that comes next is of another part.
+    pub(super) const fn forget_type(&mut self) {
+        self.untyped = None;
+    }
+}
+
+impl Transcript {
+    /// The content of media begins, or a hash of it, or where it lies.
+    pub(super) fn begin_payload(&mut self, target: Target) {
+        self.end_pending();
+        self.media.hash.reset();
+        self.media.bytes = 0;
+        self.target = target;
+    }
+
+    /// The content of media has ended, or where it lies.
+    pub(super) fn end_payload(&mut self, kind: MediaKind) {
+        self.media.pending = Some(Payload {
+            kind,
+            content: self.media.hash.digest(),
+            bytes: self.media.bytes,
+        });
+        if !matches!(self.context, Context::Media(_)) {
+            self.end_pending();
+        }
+    }
+
+    /// A hash of media has ended, whose place is in another part.
+    pub(super) fn end_hash(&mut self, kind: MediaKind) {
+        let content = self.media.hash.digest();
+        self.tell(kind, content, Tokens::ZERO);
+    }
+
+    /// The object of media has ended, or the media is no object.
+    pub(super) fn end_pending(&mut self) {
+        let Some(payload) = self.media.pending.take() else {
+            return;
+        };
+        let digest = payload.content.to_le_bytes();
+        let is_text = self.hint == Hint::Text && matches!(self.context, Context::Media(_));
+        let bytes = if is_text {
+            payload.bytes
+        } else {
+            MEDIA_TOKENS * BYTES_PER_TOKEN
+        };
+        self.mark(marks::MEDIA);
+        // Many short members would else become a prompt of a hundred times the body's length.
+        let times = bytes / digest.len() as u64;
+        self.written.hasher.push(&digest);
+        self.written.hasher.repeat(&digest, times.saturating_sub(1));
+        if !is_text {
+            self.tell(payload.kind, payload.content, Tokens(MEDIA_TOKENS));
+        }
+    }
+
+    /// The type of a part has come, which may be behind its media.
+    pub(super) fn type_media(&mut self) {
+        let media = self
+            .media
+            .untyped
+            .and_then(|index| self.written.media.get_mut(index));
+        if let (Some(media), Hint::Kind(kind)) = (media, self.hint)
+            && matches!(
+                self.context,
+                Context::Part | Context::Block | Context::Message
+            )
+        {
+            media.kind = kind;
+        }
+    }
+
+    fn tell(&mut self, kind: MediaKind, content: u64, tokens: Tokens) {
+        if self.written.media.len() < MEDIA_MAX {
+            if kind == MediaKind::File {
+                self.media.untyped = Some(self.written.media.len());
+            }
+            self.written.media.push(MediaItem {
+                kind,
+                content,
+                tokens,
+            });
+        }
+    }
+}
+
+/// Near what engines make of an image of ordinary size; today's pickers assume 225.
+pub(super) const MEDIA_TOKENS: u64 = 256;

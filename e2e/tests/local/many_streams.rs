@@ -1,0 +1,124 @@
+//! More streams at once than the limits that gateways have by default.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use bytes::Bytes;
+use pointsman_cli::harness::envoy::EnvoyOptions;
+use pointsman_cli::harness::stack::Stack;
+use pointsman_e2e::backend::{Backend, answer};
+use pointsman_e2e::body::paced;
+use pointsman_e2e::case::{Case, bare};
+use pointsman_e2e::chat::{self, Chat, Form};
+use pointsman_e2e::client::{Client, Protocol, post};
+use pointsman_e2e::{body, exposition, wait};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn b29_two_thousand_streams_of_a_minute_are_held_at_once_and_none_fails() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(bare(EnvoyOptions::default())).await.unwrap();
+    let mut backends = Vec::new();
+    for index in 0..4 {
+        let name = format!("engine-{index}");
+        let stream = |_: &_| answer("text/event-stream", paced(events(), EVENT_PAUSE));
+        backends.push(Backend::answering(&name, stream).await.unwrap());
+    }
+    let entries: Vec<_> = backends.iter().map(Backend::entry).collect();
+    stack.publish_entries(&entries).await.unwrap();
+
+    let opening = Arc::new(Semaphore::new(OPENING_MAX));
+    let clients: Vec<Client> = (0..CLIENTS)
+        .map(|index| {
+            let protocol = [Protocol::Http1, Protocol::Http2][index % 2];
+            Client::new(stack.address(), protocol)
+        })
+        .collect();
+    let mut streams = JoinSet::new();
+    for index in 0..STREAMS {
+        let client = clients[index % clients.len()].clone();
+        streams.spawn(hold(client, index, Arc::clone(&opening)));
+    }
+    wait::until(
+        "all streams are open",
+        Duration::from_secs(45),
+        async || in_flight(&stack, STREAMS as f64).await,
+    )
+    .await
+    .unwrap();
+    let open: usize = backends.iter().map(Backend::open).sum();
+    assert_eq!(open, STREAMS, "the engines count as the picker does");
+
+    for outcome in streams.join_all().await {
+        outcome.unwrap();
+    }
+    wait::until(
+        "all streams have ended",
+        Duration::from_secs(10),
+        async || in_flight(&stack, 0.0).await,
+    )
+    .await
+    .unwrap();
+    let page = stack.picker.metrics().await.unwrap();
+    let complete = [("cause", "complete")];
+    let completed = "pointsman_requests_completed_total";
+    exposition::expect(&page, completed, &complete, STREAMS as f64).unwrap();
+    exposition::expect(&page, completed, &[], STREAMS as f64).unwrap();
+    exposition::expect(&page, "pointsman_picks_total", &[], STREAMS as f64).unwrap();
+}
+
+/// Opens a stream in its turn and reads it to its end.
+async fn hold(client: Client, index: usize, opening: Arc<Semaphore>) -> Result<()> {
+    let chat = Chat::new(&format!("question {index}"), 16);
+    let turn = opening.acquire().await?;
+    let request = post(body::whole(chat.body(Form::Stream)));
+    let mut reply = client.open(chat::PATH, request).await?;
+    ensure!(reply.status().is_success(), "{}", reply.status());
+    let opened = Instant::now();
+    drop(turn);
+    while reply
+        .more()
+        .await
+        .with_context(|| format!("stream {index}"))?
+    {}
+    ensure!(
+        reply.received() == events().concat(),
+        "stream {index} lost something: {}",
+        reply.received().escape_ascii()
+    );
+    let held = opened.elapsed();
+    ensure!(held >= HELD.mul_f64(0.99), "it was open for {held:?} only");
+    Ok(())
+}
+
+async fn in_flight(stack: &Stack, expected: f64) -> Result<()> {
+    let page = stack.picker.metrics().await?;
+    exposition::expect(&page, "pointsman_requests_in_flight", &[], expected)
+}
+
+/// The events of one stream. It ends with the pause after the last one.
+fn events() -> Vec<Bytes> {
+    let mut events: Vec<String> = (1..EVENTS)
+        .map(|index| {
+            format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{index}\"}}}}]}}\n\n")
+        })
+        .collect();
+    events.push("data: [DONE]\n\n".to_owned());
+    events.into_iter().map(Bytes::from).collect()
+}
+
+const STREAMS: usize = 2_000;
+
+/// Half of them over each protocol; a thousand streams of HTTP/1.1 are a thousand connections.
+const CLIENTS: usize = 16;
+
+/// Requests that are on their way to their first byte at once.
+const OPENING_MAX: usize = 32;
+
+/// How long each stream lasts, by the pace of its engine.
+const HELD: Duration = Duration::from_secs(60);
+const EVENTS: u32 = 12;
+const EVENT_PAUSE: Duration = Duration::from_secs(HELD.as_secs() / EVENTS as u64);
