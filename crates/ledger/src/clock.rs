@@ -85,6 +85,11 @@ impl Clock {
 
     /// Takes out what has been computed by now. What happens next then costs no more than itself.
     pub(crate) fn settle(&mut self, now: Timestamp) {
+        if self.line.is_empty() {
+            // Where all responses are seen there is never a line.
+            self.read_at = self.read_at.max(now);
+            return;
+        }
         let mut done = self.done(now);
         self.read_at = self.read_at.max(now);
         while let Some(mut first) = self.line.first_entry() {
