@@ -49,7 +49,10 @@ impl Head {
                 self.is_path_given |= !value.is_empty();
                 let end = value.iter().position(|byte| matches!(byte, b'?' | b'#'));
                 let (path, _) = value.split_at(end.unwrap_or(value.len()));
-                self.path.offer(rank, text(path, PATH_BYTES_MAX));
+                // One that cannot be used is still the path: no other header tells another.
+                let unusable = (!value.is_empty()).then_some("");
+                let path = text(path, PATH_BYTES_MAX).or_else(|| unusable.map(Into::into));
+                self.path.offer(rank, path);
             }
             Header::Objective => self.objective.offer(rank, text(value, VALUE_BYTES_MAX)),
             Header::FairnessId => self.fairness_id.offer(rank, text(value, VALUE_BYTES_MAX)),

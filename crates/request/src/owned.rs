@@ -1,5 +1,6 @@
-//! Headers that belong to the system: what a client sends under these names never reaches an engine
-//! or a gateway's routing, or else the client could choose its own endpoint, model or priority.
+//! Headers that belong to the system: what comes under these names never reaches an engine or a
+//! gateway's routing, or else a client could choose its own endpoint or rank. Some are read here once
+//! (objective, flow, model and goals), as the word of a gateway, which removes what its clients send.
 
 use crate::head::{
     FAIRNESS_ID, FAIRNESS_ID_DEPRECATED, MODEL_OVERRIDE, MODEL_OVERRIDE_DEPRECATED, OBJECTIVE,
@@ -13,7 +14,7 @@ pub fn is_system_owned(name: &str) -> bool {
         .any(|owned| name.eq_ignore_ascii_case(owned))
 }
 
-const SYSTEM_OWNED: [&str; 22] = [
+const SYSTEM_OWNED: [&str; 23] = [
     FAIRNESS_ID,
     FAIRNESS_ID_DEPRECATED,
     OBJECTIVE,
@@ -35,6 +36,8 @@ const SYSTEM_OWNED: [&str; 22] = [
     "x-prefiller-host-port",
     "x-encoder-hosts-ports",
     "x-data-parallel-host-port",
+    // Engines take it as the rank that is to serve.
+    "x-data-parallel-rank",
     "x-kv-cache-source-host-port",
 ];
 

@@ -58,8 +58,8 @@ fn connection_manager(settings: &EnvoySettings) -> Value {
     })
 }
 
-/// A client must not steer the request past the picker, so what only the picker or an engine's
-/// sidecar may say is removed before any filter runs.
+/// A client must not steer the request past the picker, so what only a gateway, the picker or an
+/// engine's sidecar may say is removed before any filter runs.
 fn early_header_mutation() -> Value {
     let removals: Vec<Value> = CLIENT_HEADERS_REMOVED
         .iter()
@@ -228,7 +228,7 @@ fn sample_parts(percent: f64) -> u32 {
 
 const EXT_PROC: &str = "envoy.filters.http.ext_proc";
 
-const CLIENT_HEADERS_REMOVED: [&str; 7] = [
+const CLIENT_HEADERS_REMOVED: [&str; 10] = [
     DESTINATION,
     DESTINATION_SERVED,
     DESTINATION_SUBSET,
@@ -236,6 +236,9 @@ const CLIENT_HEADERS_REMOVED: [&str; 7] = [
     "x-encoder-hosts-ports",
     "x-data-parallel-host-port",
     "x-kv-cache-source-host-port",
+    "x-data-parallel-rank",
+    "x-llm-d-model-name-rewrite",
+    "x-gateway-model-name-rewrite",
 ];
 
 /// How far above the picker's cap a body may be and still reach the picker.

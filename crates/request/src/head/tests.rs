@@ -153,6 +153,7 @@ fn the_path_comes_from_the_gateway_first_and_from_proxies_after() {
     assert_eq!(head(&[]).path(), "");
     let long = format!("/{}/completions", "x".repeat(PATH_BYTES_MAX));
     assert_eq!(head(&[(":path", &long)]).path(), "");
+    assert_eq!(head(&[(":path", &long), forwarded]).path(), "");
     let long_query = format!("/completions?{long}");
     assert_eq!(head(&[(":path", &long_query)]).path(), "/completions");
 }

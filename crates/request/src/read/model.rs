@@ -63,12 +63,9 @@ impl Model {
             (_, ModelRule::Unread) => Ok(ModelName::Unread),
             (Said::Name(name), _) => Ok(ModelName::Named(name)),
             (Said::Unusable, _) | (_, ModelRule::Optional) => Ok(ModelName::Absent),
-            (Said::Nothing, ModelRule::Demanded) => Ok(ModelName::Missing),
+            // A rule may give one.
+            (Said::Nothing | Said::Empty, ModelRule::Demanded) => Ok(ModelName::Missing),
             (Said::Wrong, ModelRule::Demanded) => Err(Rejection::WrongType {
-                field: FIELD,
-                expected: EXPECTED,
-            }),
-            (Said::Empty, ModelRule::Demanded) => Err(Rejection::EmptyField {
                 field: FIELD,
                 expected: EXPECTED,
             }),

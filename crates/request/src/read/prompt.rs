@@ -187,13 +187,15 @@ fn session(part: &Written) -> Option<NameHash> {
         .map(NameHash)
 }
 
-/// Names a conversation by the first blocks of its prompt.
+/// Names a conversation by the first blocks of its prompt. A prompt that has not so many yet would
+/// change its name as it grows.
 pub(crate) fn first_blocks(blocks: &[BlockHash]) -> Option<u64> {
-    let blocks = blocks.iter().take(SESSION_BLOCKS);
+    let blocks = blocks.get(..SESSION_BLOCKS)?;
     let bytes: Vec<u8> = blocks
+        .iter()
         .flat_map(|&BlockHash(hash)| hash.to_le_bytes())
         .collect();
-    (!bytes.is_empty()).then(|| xxh3_64(&bytes))
+    Some(xxh3_64(&bytes))
 }
 
 /// Blocks that tell the conversations apart which are no list of messages.

@@ -43,10 +43,9 @@ const ROWS: [Row; 4] = [
 ];
 
 /// A conversation keeps its name, and a response that is built on has another one each turn.
-const EARLIER_TURNS: [Row; 9] = [
+const EARLIER_TURNS: [Row; 8] = [
     fact("conversation", Fact::Session),
     inner("conversation", &["id"], Fact::Session),
-    fact("previous_response_id", Fact::Session),
     template_and("conversation", Fact::PromptElsewhere),
     template_and("previous_response_id", Fact::PromptElsewhere),
     template_and("prompt", Fact::PromptElsewhere),

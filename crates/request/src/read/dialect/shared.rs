@@ -7,7 +7,8 @@ pub(super) const COMMON: [Row; 10] = [
     fact("model", Fact::Model),
     fact("stream", Fact::Stream),
     fact("n", Fact::Choices),
-    fact("cache_salt", Fact::Salt),
+    // A salt may be a list, of which the hash of a text says nothing.
+    template_and("cache_salt", Fact::Salt),
     // SGLang's further salt, and the adapter that it computes the prompt with.
     template("extra_key"),
     template("lora_path"),
@@ -21,10 +22,11 @@ pub(super) const COMMON: [Row; 10] = [
 pub(super) const SGLANG_SESSION: Row = inner("session_params", &["id"], Fact::Session);
 
 /// How prompts become tokens.
-pub(super) const TOKENIZING: [Row; 3] = [
+pub(super) const TOKENIZING: [Row; 4] = [
     template("add_special_tokens"),
     template("truncate_prompt_tokens"),
     template("mm_processor_kwargs"),
+    template("media_io_kwargs"),
 ];
 
 /// What engines give to a chat template beside the messages. It comes before the first message or

@@ -39,6 +39,8 @@ fn each_template_input_changes_the_key_and_none_gives_zero() {
         "add_special_tokens",
         "truncate_prompt_tokens",
         "mm_processor_kwargs",
+        "media_io_kwargs",
+        "cache_salt",
         "lora_path",
         "extra_key",
     ];
@@ -259,4 +261,29 @@ fn hashes_of_media_change_the_key_and_are_told() {
     let none = generate(json!({"kwargs_data": {"image": ["AAAA"]}, "mm_hashes": null}));
     assert_eq!(none.media, []);
     assert_eq!(none.template_inputs, 0);
+}
+
+#[test]
+fn a_salt_of_any_type_changes_the_key() {
+    let key = |member: &str| {
+        let facts = read(
+            CHAT,
+            &format!(r#"{{"model":"m","messages":[{{"role":"user"}}]{member}}}"#),
+        );
+        (facts.cache_salt, facts.template_inputs)
+    };
+    let members = [
+        "",
+        r#","cache_salt":"a""#,
+        r#","cache_salt":["a"]"#,
+        r#","cache_salt":["b"]"#,
+        r#","extra_key":"a""#,
+        r#","extra_key":["a","b"]"#,
+        r#","cache_salt":"a","extra_key":"b""#,
+    ];
+    for (index, member) in members.iter().enumerate() {
+        for other in &members[..index] {
+            assert_ne!(key(member), key(other), "{member} {other}");
+        }
+    }
 }

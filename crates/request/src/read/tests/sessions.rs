@@ -114,7 +114,6 @@ fn a_member_names_the_session_before_the_prompt_does_and_a_header_before_both() 
             RESPONSES,
             r#""conversation":{"id":"s"},"previous_response_id":"r""#,
         ),
-        (RESPONSES, r#""previous_response_id":"s""#),
         ("/generate", r#""session_params":{"a":{"id":"x"},"id":"s"}"#),
     ] {
         let body = format!(

@@ -35,9 +35,9 @@ impl Window {
 
     /// Adds what came out so far back.
     pub(super) fn repeat(&mut self, distance: usize, mut length: usize) -> Result<(), Undecodable> {
+        let start = self.bytes.len().checked_sub(distance).ok_or(Undecodable)?;
         while length > 0 {
-            // What is repeated may reach into itself.
-            let start = self.bytes.len().checked_sub(distance).ok_or(Undecodable)?;
+            // What is repeated may reach into itself. Then there is twice as much of it in each round.
             let end = self.bytes.len().min(start + length);
             self.bytes.extend_from_within(start..end);
             length -= end - start;
