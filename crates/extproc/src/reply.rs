@@ -335,8 +335,13 @@ fn set(name: &str, raw_value: Bytes) -> HeaderValueOption {
 pub const DESTINATION_HEADER: &str = "x-gateway-destination-endpoint";
 
 /// Headers that tell of the body's bytes, and are not true of others.
-pub(crate) const OF_ANOTHER_BODY: [&str; 4] =
-    ["content-length", "content-md5", "digest", "content-digest"];
+pub(crate) const OF_ANOTHER_BODY: [&str; 5] = [
+    "content-length",
+    "content-md5",
+    "digest",
+    "content-digest",
+    "repr-digest",
+];
 
 /// The key of metadata under which our Envoy is asked not to send a request again.
 pub const SENT_ONCE_KEY: &str = "x-pointsman-sent-once";

@@ -88,6 +88,11 @@ impl ModelRestorer {
         }
     }
 
+    /// What is held back: the beginning of what may be a name.
+    pub fn held(&self) -> &[u8] {
+        &self.held
+    }
+
     /// Takes the end of the body: what was held back is given on.
     pub fn finish(&mut self, out: &mut impl FnMut(Bytes)) {
         self.body = Body::Unread;

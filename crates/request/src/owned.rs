@@ -9,12 +9,11 @@ use crate::head::{
 
 /// Whether `name`, in any case, is a header that the system reads as its own or sets itself.
 pub fn is_system_owned(name: &str) -> bool {
-    SYSTEM_OWNED
-        .iter()
-        .any(|owned| name.eq_ignore_ascii_case(owned))
+    NAMES.iter().any(|owned| name.eq_ignore_ascii_case(owned))
 }
 
-const SYSTEM_OWNED: [&str; 23] = [
+/// Their names, in lower case.
+pub const NAMES: [&str; 23] = [
     FAIRNESS_ID,
     FAIRNESS_ID_DEPRECATED,
     OBJECTIVE,
@@ -76,9 +75,9 @@ mod tests {
 
     #[test]
     fn every_owned_name_is_listed_once_and_in_lower_case() {
-        for (index, name) in SYSTEM_OWNED.iter().enumerate() {
+        for (index, name) in NAMES.iter().enumerate() {
             assert_eq!(*name, name.to_ascii_lowercase());
-            assert!(!SYSTEM_OWNED[..index].contains(name), "{name}");
+            assert!(!NAMES[..index].contains(name), "{name}");
         }
     }
 }

@@ -40,6 +40,10 @@ impl HeldShare {
 
     /// Makes this share `bytes`; `false` if that passes the process's limit.
     pub(crate) fn set(&mut self, bytes: usize) -> bool {
+        if bytes == self.bytes {
+            // So it is at nearly every message, and all sessions share the counter.
+            return true;
+        }
         let grown = bytes.saturating_sub(self.bytes);
         let shrunk = self.bytes.saturating_sub(bytes);
         self.bytes = bytes;

@@ -8,6 +8,7 @@ use pointsman_domain::endpoint::SubsetEntry;
 use pointsman_domain::facts::{Dialect, ModelName, RequestFacts};
 use pointsman_proto::ext_proc::{HttpBody, HttpHeaders};
 use pointsman_request::head::Head;
+use pointsman_request::owned;
 use pointsman_request::read::{self, Reading};
 use pointsman_request::rewrite::{self, ModelPlace, Rewritten};
 
@@ -331,8 +332,10 @@ impl RequestPhase {
     /// From now on the request is routed by load, whatever its body says.
     pub(super) fn read_no_more(&mut self) {
         self.unreadable = true;
-        self.model_place = None;
-        self.renamed = None;
+        if self.progress == Progress::Gathering {
+            // What was asked about is whole, and can still be sent with another model.
+            self.model_place = None;
+        }
     }
 
     /// Takes headers without reading them.
@@ -342,6 +345,8 @@ impl RequestPhase {
         }
         self.headers_came = true;
         self.owed.headers = true;
+        // Which of them came is not known.
+        self.owned_headers = owned::NAMES.map(str::to_owned).to_vec();
         if is_end || modes.request_plan() != RequestPlan::End {
             return self.ask_without_body();
         }

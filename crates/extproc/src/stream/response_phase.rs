@@ -22,8 +22,8 @@ pub(super) struct ResponsePhase {
     body_came: bool,
     failed: bool,
     finished: bool,
-    /// Reading it panicked, and is not tried again.
-    unreadable: bool,
+    /// It is not read: it is no answer of a model, or reading it panicked.
+    unread: bool,
     /// Set by the headers; the first body makes the reader of it.
     kind: Option<ContentKind>,
     reader: Option<Reader>,
@@ -40,7 +40,7 @@ impl ResponsePhase {
             body_came: false,
             failed: false,
             finished: false,
-            unreadable: false,
+            unread: false,
             kind: None,
             reader: None,
             restorer: None,
@@ -74,7 +74,8 @@ impl ResponsePhase {
         if !self.begun {
             self.begun = true;
             let head = ResponseHead::read(map);
-            if let Some(renamed) = renamed.filter(|_| modes.response_is_shown()) {
+            let has_body = modes.response_is_shown() && !message.end_of_stream;
+            if let Some(renamed) = renamed.filter(|_| has_body) {
                 self.restorer = restorer(&renamed, head.kind);
             }
             if self.restorer.is_some() {
@@ -86,6 +87,8 @@ impl ResponsePhase {
             }
             if let Some(status) = head.status {
                 self.failed = status >= 500;
+                // The text of an error is no output.
+                self.unread = !(200..300).contains(&status);
                 replies.observed(Observation::Headers { status });
             }
             self.kind = Some(head.kind);
@@ -147,15 +150,66 @@ impl ResponsePhase {
 
     /// From now on the response passes as it comes.
     pub(super) fn read_no_more(&mut self) {
-        self.unreadable = true;
+        self.unread = true;
         self.reader = None;
         self.restorer = None;
         self.restored.clear();
     }
 
-    /// Takes headers or trailers without reading them.
+    /// Bytes of the messages so far that were not passed on yet.
+    pub(super) fn withheld(&self) -> Bytes {
+        let held = self.restorer.as_ref().map(ModelRestorer::held);
+        held.map_or_else(Bytes::new, Bytes::copy_from_slice)
+    }
+
+    /// Passes a body message on without reading it, behind what was withheld before it.
+    pub(super) fn body_unread(
+        &mut self,
+        message: HttpBody,
+        withheld: Bytes,
+        form: BodyForm,
+        replies: &mut Replies<'_>,
+    ) -> Step {
+        self.body_came = true;
+        let end = PieceEnd::of(&message);
+        match form {
+            BodyForm::Plain => {
+                let change = if withheld.is_empty() {
+                    BodyChange::Kept
+                } else {
+                    BodyChange::Replaced([withheld, message.body].concat().into())
+                };
+                replies.send(reply::body(Direction::Response, None, change));
+            }
+            BodyForm::Pieces { .. } if self.finished => {}
+            BodyForm::Pieces { bytes_max } => {
+                send_pieces([withheld, message.body], bytes_max, end, replies);
+            }
+        }
+        if end != PieceEnd::Open {
+            return self.finish(replies);
+        }
+        Step::Nothing
+    }
+
+    /// Passes trailers on without reading them, behind what was withheld before them.
+    pub(super) fn trailers_unread(
+        &mut self,
+        withheld: Bytes,
+        form: BodyForm,
+        replies: &mut Replies<'_>,
+    ) -> Step {
+        if let BodyForm::Pieces { bytes_max } = form {
+            send_pieces([withheld], bytes_max, PieceEnd::Open, replies);
+        }
+        replies.send(reply::response_trailers(Vec::new()));
+        self.finish(replies)
+    }
+
+    /// Passes headers on without reading them.
     pub(super) fn headers_unread(&mut self, is_end: bool, replies: &mut Replies<'_>) -> Step {
         self.begun = true;
+        replies.send(reply::response_headers(Vec::new()));
         if is_end {
             return self.finish(replies);
         }
@@ -220,7 +274,7 @@ impl ResponsePhase {
     }
 
     fn read(&mut self, body: &Bytes, nature: Nature, replies: &mut Replies<'_>) {
-        if body.is_empty() || self.unreadable {
+        if body.is_empty() || self.unread {
             return;
         }
         let kind = self.kind.take().unwrap_or(ContentKind::Other);
@@ -235,21 +289,23 @@ impl ResponsePhase {
     }
 
     fn finish(&mut self, replies: &mut Replies<'_>) -> Step {
-        if core::mem::replace(&mut self.finished, true) {
+        if self.finished {
             return Step::Nothing;
         }
         self.restorer = None;
         if let Some(mut reader) = self.reader.take() {
             reader.finish(&mut |seen| replies.observed(seen));
         }
+        // Last, as what panics before it must be able to come here again.
+        self.finished = true;
         Step::ResponseEnded
     }
 }
 
 /// What gives the client its name of the model back; `None` for a body that names no model.
 fn restorer(renamed: &Renamed, kind: ContentKind) -> Option<ModelRestorer> {
-    matches!(kind, ContentKind::Json | ContentKind::EventStream)
-        .then(|| ModelRestorer::new(&renamed.engine, &renamed.client, kind))
+    let restorer = ModelRestorer::new(&renamed.engine, &renamed.client, kind);
+    restorer.may_change().then_some(restorer)
 }
 
 fn send_pieces(

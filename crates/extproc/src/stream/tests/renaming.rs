@@ -274,3 +274,138 @@ fn the_models_of_all_engines_are_listed_here_where_that_is_wanted() {
     of_engine.send(request_headers("GET", "/v1/models", Ends::Here));
     assert!(matches!(of_engine.actions[..], [Action::Ask(_)]));
 }
+
+/// Reading the message panics, before the machine has taken it in or after.
+fn panic_over(exchange: &mut Exchange, request: Request, was_taken: bool) {
+    let message = ProcessingRequest {
+        request: Some(request),
+        ..ProcessingRequest::default()
+    };
+    exchange.step("panicked", |stream, actions| {
+        let unread = stream.unread(&message);
+        if was_taken {
+            stream.message(message, &mut Vec::new());
+        }
+        stream.recover(unread, actions);
+    });
+}
+
+#[test]
+fn failure_a_panic_loses_no_byte_of_an_answer_that_was_held_back() {
+    for cut in 1..ENGINE_ANSWER.len() - 1 {
+        for was_taken in [false, true] {
+            let mut exchange = Exchange::duplex();
+            exchange
+                .post()
+                .body(&Bytes::from_static(CLIENT_BODY), Ends::Here)
+                .picked_as("internal-a-07")
+                .send(response_headers("200", "application/json", Ends::Later))
+                .send(response_body(&ENGINE_ANSWER[..cut], Ends::Later));
+            let rest = &ENGINE_ANSWER[cut..];
+            panic_over(&mut exchange, response_body(rest, Ends::Later), was_taken);
+            exchange.send(response_body("", Ends::Here));
+
+            let given = exchange.joined(Direction::Response);
+            let place = ENGINE_ANSWER.find("internal-a-07").unwrap() + "internal-a-07\"".len();
+            // A name that had passed whole is the client's.
+            let named = if cut < place {
+                ENGINE_ANSWER
+            } else {
+                CLIENT_ANSWER
+            };
+            assert_eq!(given, named.as_bytes(), "{cut} {was_taken}");
+            assert_eq!(
+                exchange.actions.last(),
+                Some(&Action::Ended(EndCause::Complete))
+            );
+        }
+    }
+}
+
+#[test]
+fn failure_a_panic_over_trailers_loses_no_byte_that_was_held_back() {
+    let mut exchange = Exchange::duplex();
+    exchange
+        .post()
+        .body(&Bytes::from_static(CLIENT_BODY), Ends::Here)
+        .picked_as("internal-a-07")
+        .send(response_headers("200", "application/json", Ends::Later))
+        .send(response_body(r#"{"model":"internal-a"#, Ends::Later));
+    panic_over(&mut exchange, response_trailers(&[]), false);
+    assert_eq!(
+        exchange.joined(Direction::Response),
+        br#"{"model":"internal-a"#
+    );
+    assert_eq!(
+        exchange.actions.last(),
+        Some(&Action::Ended(EndCause::Complete))
+    );
+}
+
+#[test]
+fn failure_a_gateway_that_keeps_bodies_gets_back_what_was_held_back() {
+    let mut exchange = Exchange::declared(BodySendMode::FullDuplexStreamed, BodySendMode::Streamed);
+    exchange
+        .post()
+        .body(&Bytes::from_static(CLIENT_BODY), Ends::Here)
+        .picked_as("internal-a-07")
+        .send(response_headers("200", "application/json", Ends::Later))
+        .send(response_body(r#"{"model":"intern"#, Ends::Later));
+    panic_over(
+        &mut exchange,
+        response_body(r#"al-a-07"}"#, Ends::Here),
+        false,
+    );
+    let replaced = exchange.replaced(Direction::Response);
+    let rest = Bytes::from_static(br#""internal-a-07"}"#);
+    assert_eq!(replaced.last(), Some(&Some(Mutation::Body(rest))));
+}
+
+#[test]
+fn failure_a_panic_after_the_question_does_not_keep_a_model_from_its_name() {
+    let mut exchange = Exchange::duplex();
+    exchange
+        .post()
+        .body(&Bytes::from_static(CLIENT_BODY), Ends::Here);
+    panic_over(
+        &mut exchange,
+        Request::RequestTrailers(HttpTrailers::default()),
+        false,
+    );
+    exchange.picked_as("internal-a-07");
+    assert_eq!(exchange.joined(Direction::Request), ENGINE_BODY);
+}
+
+#[test]
+fn failure_b15_a_panic_over_request_headers_lets_none_of_the_systems_pass() {
+    let mut exchange = Exchange::duplex();
+    panic_over(
+        &mut exchange,
+        request_headers("POST", "/v1/chat/completions", Ends::Later),
+        false,
+    );
+    exchange.body(&chat(), Ends::Here).picked();
+    let removed = exchange.removed(Direction::Request);
+    for name in ["x-data-parallel-rank", "x-prefiller-host-port"] {
+        assert!(removed.iter().any(|removed| removed == name), "{name}");
+    }
+}
+
+#[test]
+fn the_text_of_an_error_is_no_output() {
+    for status in ["429", "500"] {
+        let mut exchange = Exchange::duplex();
+        exchange
+            .post()
+            .body(&chat(), Ends::Here)
+            .picked()
+            .send(response_headers(status, "application/json", Ends::Later))
+            .send(response_body(r#"{"error":{}}"#, Ends::Here));
+        let told = exchange.actions.iter().filter_map(|action| match action {
+            Action::Observed(observation) => Some(*observation),
+            _ => None,
+        });
+        let status = status.parse().unwrap();
+        assert_eq!(told.collect::<Vec<_>>(), [Observation::Headers { status }]);
+    }
+}
