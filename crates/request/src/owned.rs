@@ -54,6 +54,7 @@ mod tests {
             "X-Gateway-Inference-Fairness-Id",
             "x-llm-d-inference-objective",
             "x-prefiller-host-port",
+            "X-Data-Parallel-Rank",
         ] {
             assert!(is_system_owned(name), "{name}");
         }

@@ -114,6 +114,8 @@ pub(crate) enum ModelRule {
     Demanded,
     /// The member may be missing.
     Optional,
+    /// The member may be missing, and nothing is computed then that has a model.
+    Kept,
     /// The dialect has no place for a model.
     Unread,
 }

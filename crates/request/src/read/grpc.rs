@@ -10,17 +10,14 @@ use core::num::NonZeroU32;
 
 use bytes::Bytes;
 use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockHasher, BlockKey, BlockSize};
-use pointsman_domain::facts::{
-    Dialect, MEDIA_MAX, MediaItem, MediaKind, NameHash, Prompt, RequestFacts, Session,
-    SessionSource,
-};
+use pointsman_domain::facts::{Dialect, MEDIA_MAX, MediaItem, MediaKind, Prompt, RequestFacts};
 use pointsman_domain::units::Tokens;
 use pointsman_proto::grpc::FrameHeader;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use self::message::{Source, Value};
 use super::marks;
-use super::prompt::first_blocks;
+use super::prompt::of_first_blocks;
 
 /// Completes `facts` by what the first message says. The numbers of fields are those of
 /// `proto/vllm_engine.proto`.
@@ -128,7 +125,7 @@ impl Call {
     fn text(&mut self, source: &mut Source<'_>, bytes: u64) -> Option<()> {
         self.ids = None;
         self.hasher.clear();
-        self.hasher.push(&[marks::TEXT]);
+        self.hasher.push(&TEXT_MARK);
         source.bytes(bytes, |slice| {
             self.hasher.push(slice);
             Some(())
@@ -152,17 +149,15 @@ impl Call {
     fn give(mut self, facts: &mut RequestFacts) {
         let tokens = match self.ids {
             Some(ids) => Tokens(ids),
-            None => Tokens::of_text_bytes(self.hasher.bytes()),
+            None => {
+                let text_bytes = self.hasher.bytes().saturating_sub(TEXT_MARK.len() as u64);
+                Tokens::of_text_bytes(text_bytes)
+            }
         };
         let mut blocks = self.hasher.finish();
         facts.media = self.media.put_into(&mut blocks, self.block);
         facts.template_inputs = template_hash(self.truncation, self.media.unplaced.as_ref());
-        if let (None, Some(hash)) = (facts.session, first_blocks(&blocks)) {
-            facts.session = Some(Session {
-                id: NameHash(hash),
-                source: SessionSource::Prompt,
-            });
-        }
+        facts.session = facts.session.or_else(|| of_first_blocks(&blocks));
         facts.prompt = Prompt {
             blocks,
             block_size: self.block,
@@ -272,6 +267,9 @@ const fn low(number: u64) -> u32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
+
+/// What begins the bytes of a text, so that no list of ids has the same.
+const TEXT_MARK: [u8; 1] = [marks::TEXT];
 
 /// Media of one prompt whose places are kept. Those beyond change the whole prompt's keys.
 const PLACES_MAX: usize = 1024;

@@ -61,7 +61,7 @@ impl JsonBody {
 /// What a body of this form says of the model if it cannot be read.
 pub(crate) fn unread(form: &Form) -> ModelName {
     match form.model {
-        ModelRule::Unread => ModelName::Unread,
+        ModelRule::Unread | ModelRule::Kept => ModelName::Unread,
         ModelRule::Demanded | ModelRule::Optional => ModelName::Absent,
     }
 }

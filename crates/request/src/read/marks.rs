@@ -4,7 +4,10 @@
 //! value begins with a mark of its kind, and each element of a list and each member of an object ends
 //! with [`END`].
 
+use pointsman_domain::facts::MediaKind;
 use pointsman_json::lexer::Kind;
+
+use super::form::SegmentKind;
 
 /// The word `true`.
 pub(crate) const TRUE: u8 = 0xf5;
@@ -39,5 +42,23 @@ pub(crate) const fn of(kind: Kind) -> u8 {
         Kind::True => TRUE,
         Kind::False => FALSE,
         Kind::Null => NULL,
+    }
+}
+
+/// What a part of the prompt begins with that may be written as another part is. No value begins so.
+pub(crate) const fn of_segment(kind: SegmentKind) -> Option<u8> {
+    match kind {
+        SegmentKind::Tools => Some(1),
+        SegmentKind::System => Some(2),
+        SegmentKind::Media(MediaKind::Image) => Some(3),
+        SegmentKind::Media(MediaKind::Audio) => Some(4),
+        SegmentKind::Media(MediaKind::Video) => Some(5),
+        SegmentKind::Media(MediaKind::File) => Some(6),
+        SegmentKind::Messages
+        | SegmentKind::Input
+        | SegmentKind::Prompts
+        | SegmentKind::PromptsOrObjects
+        | SegmentKind::Ids
+        | SegmentKind::MediaHashes => None,
     }
 }

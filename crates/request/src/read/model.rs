@@ -62,6 +62,7 @@ impl Model {
         match (self.said, rule) {
             (_, ModelRule::Unread) => Ok(ModelName::Unread),
             (Said::Name(name), _) => Ok(ModelName::Named(name)),
+            (Said::Nothing | Said::Empty | Said::Wrong, ModelRule::Kept) => Ok(ModelName::Unread),
             (Said::Unusable, _) | (_, ModelRule::Optional) => Ok(ModelName::Absent),
             // A rule may give one.
             (Said::Nothing | Said::Empty, ModelRule::Demanded) => Ok(ModelName::Missing),

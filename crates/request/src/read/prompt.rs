@@ -6,9 +6,8 @@
 
 use core::num::NonZeroU32;
 
-use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockSize};
-use pointsman_domain::facts::{MEDIA_MAX, MediaItem, NameHash, Prompt};
-use pointsman_domain::units::Tokens;
+use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockHasher, BlockSize};
+use pointsman_domain::facts::{MEDIA_MAX, MediaItem, NameHash, Prompt, Session, SessionSource};
 use pointsman_json::lexer::Kind;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,7 +31,7 @@ pub(crate) struct Found {
     /// The first media in it.
     pub(crate) media: Vec<MediaItem>,
     /// Names its conversation.
-    pub(crate) session: Option<NameHash>,
+    pub(crate) session: Option<Session>,
     /// How many prompts it is: each is answered by itself.
     pub(crate) prompts: NonZeroU32,
 }
@@ -63,7 +62,10 @@ impl Segments {
         let Some((form, written)) = form.zip(self.written.get_mut(index)) else {
             return;
         };
-        let before = core::mem::replace(written, Written::nothing(self.block));
+        let mut before = core::mem::replace(written, Written::nothing(self.block));
+        if before.starts == STARTS_MAX {
+            before.hasher = BlockHasher::new(self.block, 0);
+        }
         self.transcript.start(form.kind, before);
         self.active = Some(index);
     }
@@ -160,14 +162,17 @@ fn joined(parts: Vec<Written>, block_size: BlockSize) -> Prompt {
         ..Prompt::unknown(block_size)
     };
     let last = parts.len().saturating_sub(1);
+    let mut is_hashed = true;
     for (index, mut part) in parts.into_iter().enumerate() {
+        prompt.tokens += part.tokens();
+        // A key depends on all that comes before it.
+        is_hashed &= part.is_hashed();
+        if !is_hashed {
+            continue;
+        }
         if index < last {
             part.hasher.close();
         }
-        prompt.tokens += match part.ids {
-            Some(ids) if index == last => Tokens(ids),
-            _ => Tokens::of_text_bytes(part.hasher.bytes()),
-        };
         let blocks = part.hasher.finish();
         if prompt.blocks.is_empty() {
             prompt.blocks = blocks;
@@ -181,22 +186,34 @@ fn joined(parts: Vec<Written>, block_size: BlockSize) -> Prompt {
 
 /// Names the conversation by the beginning of its last part, which stays as it is while the part
 /// grows: messages up to the first of a user's, or else the first blocks.
-fn session(part: &Written) -> Option<NameHash> {
+fn session(part: &Written) -> Option<Session> {
+    if !part.is_hashed() {
+        return None;
+    }
     part.session
-        .or_else(|| first_blocks(part.hasher.hashes()))
-        .map(NameHash)
+        .map(of_prompt)
+        .or_else(|| of_first_blocks(part.hasher.hashes()))
 }
 
-/// Names a conversation by the first blocks of its prompt. A prompt that has not so many yet would
-/// change its name as it grows.
-pub(crate) fn first_blocks(blocks: &[BlockHash]) -> Option<u64> {
-    let blocks = blocks.get(..SESSION_BLOCKS)?;
-    let bytes: Vec<u8> = blocks
-        .iter()
-        .flat_map(|&BlockHash(hash)| hash.to_le_bytes())
-        .collect();
-    Some(xxh3_64(&bytes))
+/// Names a conversation by the first blocks of its prompt. One that has fewer gets no name, as it would
+/// be another once the prompt has grown.
+pub(crate) fn of_first_blocks(blocks: &[BlockHash]) -> Option<Session> {
+    let (first, _) = blocks.split_first_chunk::<SESSION_BLOCKS>()?;
+    let bytes = first.map(|BlockHash(hash)| hash.to_le_bytes());
+    Some(of_prompt(xxh3_64(bytes.as_flattened())))
+}
+
+/// The session of a prompt that begins with what has this hash.
+const fn of_prompt(hash: u64) -> Session {
+    Session {
+        id: NameHash(hash),
+        source: SessionSource::Prompt,
+    }
 }
 
 /// Blocks that tell the conversations apart which are no list of messages.
 const SESSION_BLOCKS: usize = 4;
+
+/// How often a part may come whose last counts. A short member can make many blocks, so of more of
+/// them the bytes are counted and none is hashed.
+pub(crate) const STARTS_MAX: u32 = 16;

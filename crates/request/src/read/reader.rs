@@ -5,13 +5,13 @@
 //! input, or the text or number that a fact is made of. All else goes by.
 
 use pointsman_domain::block::BlockSize;
-use pointsman_domain::facts::{RequestFacts, Session, SessionSource};
+use pointsman_domain::facts::{ModelName, RequestFacts};
 use pointsman_json::lexer::{Kind, Visit};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::finding::Finding;
 use super::fingerprint::Fingerprint;
-use super::form::{DEPTH_MAX, Fact, Form, ModelRule, Row};
+use super::form::{DEPTH_MAX, Fact, Form, Row};
 use super::marks;
 use super::model::Model;
 use super::name::Name;
@@ -104,12 +104,13 @@ impl Reader {
             return Err(Rejection::NotAnObject);
         };
         let members = self.levels.get(1).map_or(0, |level| level.count);
-        let model_place = match self.model.place() {
-            _ if self.form.model == ModelRule::Unread => None,
+        let place = self.model.place();
+        facts.model = self.model.name(self.form.model)?;
+        let model_place = match place {
+            _ if facts.model == ModelName::Unread => None,
             Some((start, end)) => Some(ModelPlace::member(start, end)),
             None => Some(ModelPlace::new_member(at + 1, members == 0)),
         };
-        facts.model = self.model.name(self.form.model)?;
 
         let given = || {
             rows(self.form, self.given)
@@ -131,12 +132,7 @@ impl Reader {
         facts.prompt = found.prompt;
         facts.media = found.media;
         facts.choices = facts.choices.saturating_mul(found.prompts);
-        if let (None, Some(id)) = (facts.session, found.session) {
-            facts.session = Some(Session {
-                id,
-                source: SessionSource::Prompt,
-            });
-        }
+        facts.session = facts.session.or(found.session);
         Ok(model_place)
     }
 

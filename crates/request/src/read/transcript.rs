@@ -11,6 +11,7 @@ mod prompts;
 
 use pointsman_domain::block::{BLOCKS_MAX, BlockHasher, BlockSize};
 use pointsman_domain::facts::{MediaItem, MediaKind};
+use pointsman_domain::units::Tokens;
 use pointsman_json::lexer::Kind;
 
 use self::context::{Context, Hint, Step, Word};
@@ -19,6 +20,7 @@ use self::prompts::{Form, Prompts};
 use super::form::SegmentKind;
 use super::marks;
 use super::name::Name;
+use super::prompt::STARTS_MAX;
 
 /// What was written of one part of the prompt.
 pub(crate) struct Written {
@@ -34,6 +36,10 @@ pub(crate) struct Written {
     pub(crate) media: Vec<MediaItem>,
     /// Names a conversation by its messages up to the first of a user.
     pub(crate) session: Option<u64>,
+    /// How often it has begun.
+    pub(crate) starts: u32,
+    /// Bytes that no engine makes tokens of.
+    unrendered_bytes: u64,
 }
 
 /// What became of a part of the prompt.
@@ -103,7 +109,27 @@ impl Written {
             prompts: 0,
             media: Vec::new(),
             session: None,
+            starts: 0,
+            unrendered_bytes: 0,
         }
+    }
+
+    /// Its tokens, counted or estimated.
+    pub(crate) fn tokens(&self) -> Tokens {
+        let text_bytes = self.hasher.bytes().saturating_sub(self.unrendered_bytes);
+        self.ids
+            .map_or_else(|| Tokens::of_text_bytes(text_bytes), Tokens)
+    }
+
+    /// Whether its bytes are hashed, and not only counted.
+    pub(crate) const fn is_hashed(&self) -> bool {
+        self.starts <= STARTS_MAX
+    }
+
+    /// Takes bytes that no engine makes tokens of.
+    fn push_unrendered(&mut self, bytes: &[u8]) {
+        self.hasher.push(bytes);
+        self.unrendered_bytes = self.unrendered_bytes.saturating_add(bytes.len() as u64);
     }
 }
 
@@ -138,8 +164,14 @@ impl Transcript {
             ids: None,
             prompts: 0,
             session: None,
+            starts: written.starts.saturating_add(1),
+            unrendered_bytes: 0,
             ..written
         };
+        // Two parts may be written alike, and then mean different things.
+        if let Some(mark) = marks::of_segment(kind) {
+            self.written.push_unrendered(&[mark]);
+        }
         self.context = Context::Root(kind);
         self.outer.clear();
         self.verbatim_depth = 0;
@@ -147,13 +179,24 @@ impl Transcript {
         self.target = Target::Nothing;
         self.watch = Watch::Nothing;
         self.hint = Hint::Unknown;
-        self.bytes_of_none = 0;
+        self.bytes_of_none = self.written.hasher.bytes();
         self.media.clear();
         self.prompts.clear();
     }
 
     /// The part has ended.
     pub(crate) fn stop(&mut self, next: Written) -> Written {
+        let is_marked =
+            matches!(self.context, Context::Root(kind) if marks::of_segment(kind).is_some());
+        if is_marked
+            && self.written.state == State::Read
+            && self.written.hasher.bytes() <= self.written.unrendered_bytes
+        {
+            self.written.state = State::Empty;
+        }
+        if self.prompts.has_written_ids() {
+            self.written.ids = None;
+        }
         core::mem::replace(&mut self.written, next)
     }
 
@@ -216,7 +259,7 @@ impl Transcript {
             Target::Nothing => return,
             Target::Name => self.part_of_name(part),
             Target::Payload(_) | Target::Hash(_) => self.media.part(part),
-            Target::Id => self.prompts.part_of_id(part),
+            Target::Id => self.part_of_id(part),
         }
         if self.watch != Watch::Nothing {
             self.watched.part(part);
@@ -298,6 +341,7 @@ impl Transcript {
             }
             Context::Part if matches!(self.context, Context::Prompts(_)) => {
                 self.expect(Form::Objects);
+                self.written.prompts = self.written.prompts.saturating_add(1);
             }
             Context::Ids => self.next_list(),
             Context::Verbatim if matches!(self.context, Context::Root(_)) => self.says_something(),

@@ -15,7 +15,6 @@ use crate::read::pieces::Pieces;
 pub(super) fn decode(body: &[Bytes], output: &mut Output<'_>) -> Result<(), Undecodable> {
     let mut source = Pieces::new(body);
     let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(WINDOW_BYTES_MAX);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         frame(&mut source, &mut decoder, &mut chunk, output)?;
@@ -32,6 +31,9 @@ fn frame(
     output: &mut Output<'_>,
 ) -> Result<(), Undecodable> {
     output.begin_block()?;
+    // The library gives nothing before a window is full.
+    let window_bytes_max = output.bytes_left.max(WINDOW_BYTES_COMMON);
+    decoder.set_max_window_size(window_bytes_max.min(WINDOW_BYTES_MAX));
     match decoder.reset(&mut *source) {
         Ok(()) => {}
         Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -39,6 +41,9 @@ fn frame(
             ..
         })) => return source.skip(length.into()).ok_or(Undecodable),
         Err(_) => return Err(Undecodable),
+    }
+    if decoder.content_size() > output.bytes_left {
+        return Err(Undecodable);
     }
     let mut hash = Xxh64::new(0);
     while !decoder.is_finished() {
@@ -65,3 +70,7 @@ fn frame(
 
 /// Largest window. Decoders need not support a larger one (RFC 8878, 3.1.1.1.2).
 const WINDOW_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// The window of the reference encoder at its default level, whatever the length of the text. A larger
+/// one is for bodies of which as much may come out.
+const WINDOW_BYTES_COMMON: u64 = 2 * 1024 * 1024;

@@ -1,5 +1,5 @@
 //! `…/conversations` in OpenAI's form: keeps items for later, and may come with none and without a
-//! model.
+//! model, as nothing is computed.
 
 use super::shared;
 use crate::read::form::{Form, ModelRule, Row, SegmentKind, count, joined, optional, segment};
@@ -8,7 +8,7 @@ use crate::read::form::{Form, ModelRule, Row, SegmentKind, count, joined, option
 pub(super) static FORM: Form = Form::new(
     &joined::<{ count(GROUPS) }>(GROUPS),
     &[optional(SegmentKind::Messages)],
-    ModelRule::Optional,
+    ModelRule::Kept,
 );
 
 const GROUPS: &[&[Row]] = &[&ROWS, &shared::COMMON];

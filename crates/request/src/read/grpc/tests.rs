@@ -1,4 +1,4 @@
-use pointsman_domain::facts::ModelName;
+use pointsman_domain::facts::{ModelName, NameHash, Session, SessionSource};
 use pointsman_proto::vllm::generate_request::Input;
 use pointsman_proto::vllm::sampling_params::Constraint;
 use pointsman_proto::vllm::{
@@ -146,7 +146,7 @@ fn of_a_text_and_ids_the_last_counts() {
     assert_eq!(text_first, generate(&ids));
     assert_eq!(ids_first, generate(&text));
     assert!(!ids_first.prompt.is_counted);
-    assert_eq!(ids_first.prompt.tokens, Tokens(9));
+    assert_eq!(ids_first.prompt.tokens, Tokens(8));
     let twice = [of_text("x").encode_to_vec(), text.encode_to_vec()].concat();
     assert_eq!(facts(&twice), generate(&text));
 }

@@ -2,6 +2,7 @@ use pointsman_domain::block::BLOCKS_MAX;
 use pointsman_domain::facts::MEDIA_MAX;
 
 use super::*;
+use crate::read::prompt::STARTS_MAX;
 
 #[test]
 fn a_body_of_any_form_has_bounded_blocks() {
@@ -11,7 +12,7 @@ fn a_body_of_any_form_has_bounded_blocks() {
     let text = format!(r#"[{{"content":"{}"}}]"#, list("x"));
     let marks = format!("[{}0]", list("[],"));
     let names = format!(r#"[{{{}"a":1}}]"#, list(r#""b":1,"#));
-    let texts = format!(r#"[{}""]"#, list(r#""","#));
+    let texts = format!(r#"[{}""]"#, list(r#""abcdefgh","#));
     let ids = format!("[{}0]", list("1,"));
     let id_lists = format!("[{}[0]]", list("[1],"));
     for (path, member, prompt) in [
@@ -57,7 +58,7 @@ fn blocks_of_any_size_are_filled() {
 #[test]
 fn of_many_prompts_only_the_last_counts() {
     let body = |last: &str| {
-        let before = r#""messages":["a"],"#.repeat(1000);
+        let before = r#""messages":["a"],"#.repeat(STARTS_MAX as usize - 2);
         // The one before the last is of no type that a prompt has.
         format!(r#"{{"model":"m",{before}"messages":7,"messages":{last}}}"#)
     };
@@ -72,6 +73,40 @@ fn of_many_prompts_only_the_last_counts() {
         reading(CHAT, &body(&nested)),
         Err(Rejection::NotJson { .. })
     ));
+}
+
+#[test]
+fn of_a_part_that_comes_too_often_nothing_is_hashed_and_all_is_counted() {
+    let body = |times: u32, last: &str| {
+        let before = r#""tools":["a long tool"],"#.repeat(times as usize - 1);
+        let messages = r#""messages":[{"role":"user","content":"hello"}]"#;
+        read(
+            MESSAGES,
+            &format!(r#"{{"model":"m",{before}"tools":["{last}"],{messages}}}"#),
+        )
+    };
+    let once = body(1, "the last tool");
+    let often = body(STARTS_MAX, "the last tool");
+    assert_eq!(keys(&often), keys(&once));
+    for times in [STARTS_MAX + 1, 1000] {
+        let too_often = body(times, "the last tool");
+        // Nor what comes behind it, as its keys depend on it.
+        assert_eq!(keys(&too_often), []);
+        assert_eq!(too_often.prompt.tokens, once.prompt.tokens);
+        assert_eq!(too_often, body(times, "the past tool"));
+        // The messages came once.
+        assert_eq!(
+            too_often.session.map(|it| it.id),
+            once.session.map(|it| it.id)
+        );
+    }
+    let messages = r#""messages":[{"role":"user","content":"hello"}],"#.repeat(100);
+    let facts = read(CHAT, &format!(r#"{{{messages}"model":"m"}}"#));
+    assert_eq!((keys(&facts), facts.session), (vec![], None));
+    assert!(facts.prompt.tokens > Tokens(0));
+    // A last one of a wrong type is wrong all the same.
+    let rejected = reading(CHAT, &format!(r#"{{{messages}"messages":7,"model":"m"}}"#));
+    assert!(rejected.is_err());
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn b09_a_missing_model_is_told_and_not_refused() {
             CHAT | COMPLETIONS | EMBEDDINGS | RESPONSES | MESSAGES | "/inference/v1/generate" => {
                 ModelName::Missing
             }
-            "/generate" => ModelName::Unread,
+            "/generate" | "/v1/conversations" => ModelName::Unread,
             _ => ModelName::Absent,
         };
         assert_eq!(read_json(path, &body).model, expected, "{path}");
@@ -60,6 +60,32 @@ fn a_body_without_a_model_tells_where_one_can_be_added() {
     assert_eq!(place("/generate", r#"{"model":"m","text":"x"}"#), None);
     assert_eq!(place("/v1/rerank", "[]"), None);
     assert_eq!(place("/v1/rerank", r#"{"model":"m"} x"#), None);
+}
+
+#[test]
+fn an_empty_model_is_a_missing_one_whose_place_is_known() {
+    let body = r#"{"model":"","prompt":"x"}"#;
+    let reading = reading(COMPLETIONS, body).unwrap();
+    assert_eq!(reading.facts.model, ModelName::Missing);
+    assert_eq!(reading.model_place, Some(ModelPlace::member(9, 11)));
+}
+
+#[test]
+fn no_model_is_added_to_a_conversation_that_names_none() {
+    for none in [
+        "{}",
+        r#"{"items":[]}"#,
+        r#"{"model":null}"#,
+        r#"{"model":7}"#,
+        r#"{"model":""}"#,
+    ] {
+        let reading = reading("/v1/conversations", none).unwrap();
+        assert_eq!(reading.facts.model, ModelName::Unread, "{none}");
+        assert_eq!(reading.model_place, None, "{none}");
+    }
+    let named = reading("/v1/conversations", r#"{"model":"m"}"#).unwrap();
+    assert_eq!(named.facts.model.name(), Some("m"));
+    assert_eq!(named.model_place, Some(ModelPlace::member(9, 12)));
 }
 
 #[test]
@@ -122,7 +148,11 @@ fn a_path_that_demands_nothing_is_never_refused() {
             &"[".repeat(5000),
         ] {
             let facts = reading(path, &format!(" {body}")).unwrap().facts;
-            assert_eq!(facts.model, ModelName::Absent, "{path} {body}");
+            let expected = match path {
+                "/v1/conversations" => ModelName::Unread,
+                _ => ModelName::Absent,
+            };
+            assert_eq!(facts.model, expected, "{path} {body}");
         }
     }
 }

@@ -98,6 +98,28 @@ fn another_prompt_is_named_by_its_first_four_blocks_or_not_at_all() {
 }
 
 #[test]
+fn a_prompt_of_fewer_blocks_has_no_session_that_would_change_as_it_grows() {
+    let of = |text: &str| session(COMPLETIONS, &json!({"model": "m", "prompt": text}));
+    let text = "0123456789ab";
+    for length in 1..text.len() {
+        assert_eq!(of(&text[..length]), None, "{length}");
+    }
+    assert!(of(text).is_some());
+    assert_eq!(of(text), of(&text.repeat(9)));
+}
+
+#[test]
+fn the_response_that_another_is_built_on_names_no_session() {
+    let body =
+        |id: &str| json!({"model": "m", "input": [user("hello")], "previous_response_id": id});
+    let one = session(RESPONSES, &body("r1")).unwrap();
+    assert_eq!(one.source, SessionSource::Prompt);
+    assert_eq!(session(RESPONSES, &body("r2")), Some(one));
+    let bare = json!({"model": "m", "previous_response_id": "r1"});
+    assert_eq!(session(RESPONSES, &bare), None);
+}
+
+#[test]
 fn a_member_names_the_session_before_the_prompt_does_and_a_header_before_both() {
     let named = |name: &str| {
         Some(Session {

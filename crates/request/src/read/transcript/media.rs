@@ -96,10 +96,19 @@ impl Transcript {
             MEDIA_TOKENS * BYTES_PER_TOKEN
         };
         self.mark(marks::MEDIA);
-        // Many short members would else become a prompt of a hundred times the body's length.
-        let times = bytes / digest.len() as u64;
-        self.written.hasher.push(&digest);
-        self.written.hasher.repeat(&digest, times.saturating_sub(1));
+        let mut pattern = [0; (MEDIA_TOKENS * BYTES_PER_TOKEN) as usize];
+        for place in pattern.chunks_exact_mut(digest.len()) {
+            place.copy_from_slice(&digest);
+        }
+        // Whole digests, and at least one. Many short members become a prompt of a hundred times the
+        // body's length, so they are taken many at a time.
+        let bytes = (bytes - bytes % digest.len() as u64).max(digest.len() as u64);
+        let pattern_bytes = pattern.len() as u64;
+        self.written.hasher.repeat(&pattern, bytes / pattern_bytes);
+        let rest = usize::try_from(bytes % pattern_bytes).unwrap_or_default();
+        self.written
+            .hasher
+            .push(pattern.get(..rest).unwrap_or_default());
         if !is_text {
             self.tell(payload.kind, payload.content, Tokens(MEDIA_TOKENS));
         }

@@ -11,6 +11,9 @@ use crate::read::marks;
 pub(super) struct Prompts {
     form: Option<Form>,
     id: u64,
+    /// How many bytes of the current id were hashed as they are written.
+    written_bytes: Option<usize>,
+    has_written_ids: bool,
 }
 
 /// What the prompts of a list are. A list of different kinds is none.
@@ -25,31 +28,30 @@ pub(super) enum Form {
 impl Prompts {
     /// Before any prompt.
     pub(super) const fn new() -> Self {
-        Self { form: None, id: 0 }
+        Self {
+            form: None,
+            id: 0,
+            written_bytes: None,
+            has_written_ids: false,
+        }
     }
 
     /// Forgets the prompts before.
     pub(super) const fn clear(&mut self) {
         self.form = None;
+        self.has_written_ids = false;
+    }
+
+    /// Whether an id is written as a fraction or with an exponent. Some engines take such a list, and
+    /// how long it is to them is not known.
+    pub(super) const fn has_written_ids(&self) -> bool {
+        self.has_written_ids
     }
 
     /// Whether the prompt is one list of ids.
     #[inline]
     pub(super) fn are_ids(&self) -> bool {
         self.form == Some(Form::Ids)
-    }
-
-    /// The next part of a token id.
-    #[inline]
-    pub(super) fn part_of_id(&mut self, part: &[u8]) {
-        for byte in part {
-            let digit = byte.wrapping_sub(b'0');
-            self.id = match digit {
-                0..=9 => self.id.saturating_mul(10).saturating_add(digit.into()),
-                // A sign, a point or an exponent: no id, whatever follows.
-                _ => u64::MAX,
-            };
-        }
     }
 }
 
@@ -58,7 +60,7 @@ impl Transcript {
     pub(super) fn begin_prompt(&mut self) {
         self.expect(Form::Texts);
         self.written.prompts = self.written.prompts.saturating_add(1);
-        self.written.hasher.push(&NEXT_TEXT);
+        self.written.push_unrendered(&NEXT_TEXT);
         self.bytes_of_none = self.written.hasher.bytes();
         self.target = Target::Text;
     }
@@ -74,7 +76,7 @@ impl Transcript {
     pub(super) fn next_list(&mut self) {
         // One list of ids is the same prompt as the ids themselves.
         if self.prompts.form.is_some() {
-            self.written.hasher.push(&NEXT_LIST);
+            self.written.push_unrendered(&NEXT_LIST);
         }
         self.expect(Form::Lists);
         self.written.prompts = self.written.prompts.saturating_add(1);
@@ -85,13 +87,58 @@ impl Transcript {
     #[inline]
     pub(super) fn begin_id(&mut self) {
         self.prompts.id = 0;
+        self.prompts.written_bytes = None;
         self.target = Target::Id;
+    }
+
+    /// The next part of a token id.
+    #[inline]
+    pub(super) fn part_of_id(&mut self, part: &[u8]) {
+        for (index, byte) in part.iter().enumerate() {
+            let digit = byte.wrapping_sub(b'0');
+            let id = self.prompts.id;
+            self.prompts.id = match digit {
+                0..=9 if self.prompts.written_bytes.is_none() => {
+                    id.saturating_mul(10).saturating_add(digit.into())
+                }
+                _ => {
+                    self.part_as_written(part.get(index..).unwrap_or_default());
+                    return;
+                }
+            };
+        }
+    }
+
+    /// The rest of a part of a token id in which there is more than digits.
+    #[cold]
+    fn part_as_written(&mut self, rest: &[u8]) {
+        if self.prompts.written_bytes.is_none() {
+            if rest.starts_with(b"-") || self.prompts.id >= ID_LIMIT.into() {
+                // A sign, or what no vocabulary has: no id, whatever follows.
+                self.prompts.id = u64::MAX;
+                return;
+            }
+            let id = self.prompts.id.to_le_bytes();
+            self.written.push_unrendered(&WRITTEN_ID);
+            self.written.push_unrendered(&id);
+        }
+        self.written.push_unrendered(rest);
+        let before = self.prompts.written_bytes.unwrap_or(0);
+        self.prompts.written_bytes = Some(before.saturating_add(rest.len()));
     }
 
     /// A token id has ended.
     #[inline]
     pub(super) fn end_id(&mut self) {
         self.target = Target::Nothing;
+        if let Some(bytes) = self.prompts.written_bytes.take() {
+            self.prompts.has_written_ids = true;
+            // The end fills a word, and one more that stands for the token.
+            let (end, _) = WRITTEN_END.split_at(WORD_BYTES - bytes % WORD_BYTES);
+            self.written.push_unrendered(end);
+            self.written.hasher.push(&WRITTEN_END);
+            return;
+        }
         match u32::try_from(self.prompts.id) {
             Ok(id) if id < ID_LIMIT => {
                 self.written.hasher.push(&id.to_le_bytes());
@@ -109,3 +156,8 @@ pub(super) const ID_LIMIT: u32 = 0xf800_0000;
 
 const NEXT_TEXT: [u8; 4] = [marks::TEXT; 4];
 const NEXT_LIST: [u8; 4] = [marks::LIST; 4];
+/// Before an id that is written as a fraction or with an exponent.
+const WRITTEN_ID: [u8; 4] = [marks::NUMBER; 4];
+/// Behind it.
+const WRITTEN_END: [u8; WORD_BYTES] = [marks::END; WORD_BYTES];
+const WORD_BYTES: usize = 4;

@@ -66,3 +66,27 @@ const REPEATED_BYTES_MAX: usize = 258;
 
 /// Farthest that a repetition reaches back.
 const DISTANCE_MAX: usize = 32 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repetition_is_as_if_it_came_byte_by_byte() {
+        for distance in 1..=40 {
+            for length in 0..=REPEATED_BYTES_MAX {
+                let mut expected: Vec<u8> = (0..40).collect();
+                let mut window = Window::new();
+                expected.iter().for_each(|byte| window.put(*byte));
+                for _ in 0..length {
+                    expected.push(expected[expected.len() - distance]);
+                }
+                assert_eq!(window.repeat(distance, length), Ok(()));
+                assert_eq!(window.bytes, expected, "{distance} {length}");
+            }
+        }
+        let mut window = Window::new();
+        window.put(0);
+        assert_eq!(window.repeat(2, 3), Err(Undecodable));
+    }
+}

@@ -170,11 +170,39 @@ fn a_frame_to_be_skipped_that_is_longer_than_the_body_does_not_decode() {
 
 #[test]
 fn a_window_over_the_limit_is_not_allocated() {
-    // Exponent 13 is a window of 8 MiB, and 14 one of 16 MiB.
+    // Exponent 11 is a window of 2 MiB, 13 one of 8 MiB, and 14 one of 16 MiB.
     let frame = |exponent: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3, 1, 0, 0];
-    assert_eq!(whole(&frame(13), Coding::Zstd), Ok(Vec::new()));
-    for exponent in 14..32 {
+    assert_eq!(whole(&frame(11), Coding::Zstd), Ok(Vec::new()));
+    for exponent in 12..32 {
         assert_eq!(whole(&frame(exponent), Coding::Zstd), Err(Undecodable));
+    }
+    // Behind a frame to be skipped that makes the body long enough for a larger one.
+    let mut skipped = vec![0x50, 0x2a, 0x4d, 0x18, 0, 0, 2, 0];
+    skipped.extend([0; 0x2_0000]);
+    let long = |exponent| whole(&[&skipped[..], &frame(exponent)].concat(), Coding::Zstd);
+    assert_eq!(long(13), Ok(Vec::new()));
+    for exponent in 14..32 {
+        assert_eq!(long(exponent), Err(Undecodable));
+    }
+}
+
+#[test]
+fn a_frame_that_announces_too_many_bytes_is_refused_before_any_comes_out() {
+    // Blocks of 128 KiB that repeat one byte, in a single segment.
+    let frame = |blocks: u32| {
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0b1010_0000];
+        frame.extend((blocks << 17).to_le_bytes());
+        for block in 1..=blocks {
+            let header = (1 << 20) | 0b10 | u32::from(block == blocks);
+            frame.extend(&header.to_le_bytes()[..3]);
+            frame.push(b'a');
+        }
+        frame
+    };
+    let most = usize::try_from(UNSUSPICIOUS_BYTES).unwrap();
+    assert_eq!(whole(&frame(8), Coding::Zstd), Ok(vec![b'a'; most]));
+    for blocks in [9, 16, 64, 500] {
+        assert_eq!(bytes_before_failure(&frame(blocks), Coding::Zstd), 0);
     }
 }
 
@@ -195,7 +223,7 @@ fn a_block_that_unfolds_to_gigabytes_is_refused() {
         block.extend(vec![0; usize::from(sequences) * 2]);
         block.push(1);
         let header = (u32::try_from(block.len()).unwrap() << 3) | 0b101;
-        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3];
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 11 << 3];
         frame.extend(&header.to_le_bytes()[..3]);
         frame.extend(block);
         frame

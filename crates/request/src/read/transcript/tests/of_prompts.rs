@@ -93,8 +93,10 @@ fn anything_else_has_a_wrong_type() {
         "[null]",
         "[-1]",
         "[-0]",
-        "[1.0]",
-        "[1e0]",
+        "[-1.0]",
+        "[-1e0]",
+        "[4294967295.0]",
+        "[18446744073709551616e1]",
         "[4294967295]",
         "[4294967296]",
         "[18446744073709551616]",
@@ -121,11 +123,64 @@ fn anything_else_has_a_wrong_type() {
 }
 
 #[test]
+fn ids_with_a_point_or_an_exponent_are_hashed_as_written_and_not_counted() {
+    let lists = [
+        "[1,10]",
+        "[1,1e1]",
+        "[1,1E1]",
+        "[1,1e+1]",
+        "[1,10.0]",
+        "[1.0,10]",
+        "[1,10.00]",
+        "[1,10.000]",
+        "[1,10.0000]",
+        "[1,10.00000]",
+        "[1,2.0,10]",
+        "[[1.0],[10]]",
+        "[[1],[10.0]]",
+    ];
+    let read = |list: &str| written(SegmentKind::Prompts, 1, list);
+    for (index, list) in lists.iter().enumerate() {
+        let one = read(list);
+        assert_eq!(one.state, State::Read, "{list}");
+        assert_eq!(one.ids.is_some(), index == 0, "{list}");
+        let expected = list.matches(',').count() as u64 + 1;
+        assert_eq!(one.tokens(), Tokens(expected), "{list}");
+        for other in &lists[..index] {
+            assert_ne!(
+                read(other).hasher.hashes(),
+                one.hasher.hashes(),
+                "{list} {other}"
+            );
+        }
+    }
+    // However the number is cut, and whatever came before it.
+    let mut whole = Whole(Transcript::new(BlockSize::DEFAULT));
+    let block = BlockSize::new(1).unwrap();
+    whole.0.start(SegmentKind::Prompts, Written::nothing(block));
+    let mut lexer = Lexer::new();
+    for byte in "[1,10.00]".as_bytes() {
+        lexer.push(&[*byte], &mut whole).unwrap();
+    }
+    lexer.finish(&mut whole).unwrap();
+    let cut = whole.0.stop(Written::nothing(block));
+    assert_eq!(cut.hasher.hashes(), read("[1,10.00]").hasher.hashes());
+}
+
+#[test]
+fn marks_between_prompts_are_no_tokens() {
+    let many = json!(vec!["abcd"; 100]);
+    assert_eq!(prompts(&many).tokens(), Tokens(100));
+    assert_eq!(prompts(&json!("abcd")).tokens(), Tokens(1));
+    assert_eq!(prompts(&json!(["", ""])).tokens(), Tokens(0));
+}
+
+#[test]
 fn objects_with_text_and_media_are_prompts_where_they_are_allowed() {
     let read = |value: &Json| read(SegmentKind::PromptsOrObjects, value);
     let written = read(&json!([{"text": "a cat", "image": "data:a"}, {"text": "a dog"}]));
     assert_eq!(written.state, State::Read);
-    assert_eq!(written.media.len(), 1);
+    assert_eq!((written.media.len(), written.prompts), (1, 2));
     let other = read(&json!([{"text": "a cat", "image": "data:b"}, {"text": "a dog"}]));
     assert_ne!(written.hasher.hashes(), other.hasher.hashes());
     assert_eq!(read(&json!([{"text": "a"}, "b"])).state, State::Wrong);
