@@ -23,9 +23,10 @@ pub enum ObservationMode {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Observation {
-    /// Response headers came, with this status.
-    Headers {
-        /// HTTP status.
+    /// The engine answered with this status. It is known with the headers, or, as a call of gRPC tells
+    /// it last, at the end.
+    Answered {
+        /// HTTP status; of a call of gRPC the one that comes nearest.
         status: u16,
     },
     /// The gateway says which endpoint really served.

@@ -64,10 +64,38 @@ pub(crate) fn loads(map: Option<&HeaderMap>) -> impl Iterator<Item = LoadSample>
         .filter_map(|header| orca::read(&header.key, value_of(header)))
 }
 
-/// Whether `grpc-status`, in trailers or in the headers of a response without a body, tells of a
-/// failed call.
-pub(crate) fn grpc_failed(map: Option<&HeaderMap>) -> bool {
-    find(map, "grpc-status").is_some_and(|status| number(status) != Some(0))
+/// How a call of gRPC ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GrpcEnd {
+    code: Option<u16>,
+}
+
+impl GrpcEnd {
+    /// Reads `grpc-status` in trailers, or in the headers of a response without a body.
+    pub(crate) fn read(map: Option<&HeaderMap>) -> Option<Self> {
+        let code = number(find(map, "grpc-status")?);
+        Some(Self { code })
+    }
+
+    /// Whether the call failed, be it by the engine's fault or by the client's.
+    pub(crate) fn has_failed(self) -> bool {
+        self.code != Some(0)
+    }
+
+    /// The HTTP status that comes nearest to the [code]: one over 500 for those that only a server in
+    /// trouble gives, which are unknown, internal, unavailable and data loss. All others are about
+    /// the call, or about its deadline.
+    ///
+    /// [code]: https://grpc.io/docs/guides/status-codes/
+    pub(crate) const fn http_status(self) -> u16 {
+        match self.code {
+            Some(0) => 200,
+            Some(14) => 503,
+            None | Some(2 | 13 | 15) => 500,
+            Some(8) => 429,
+            Some(_) => 400,
+        }
+    }
 }
 
 /// The first value of the header `name`.
@@ -187,10 +215,26 @@ mod tests {
     }
 
     #[test]
-    fn b43_a_grpc_status_other_than_zero_is_a_failure() {
-        assert!(!grpc_failed(None));
-        assert!(!grpc_failed(Some(&map(&[raw("grpc-status", b"0")]))));
-        assert!(grpc_failed(Some(&map(&[raw("grpc-status", b"10")]))));
-        assert!(grpc_failed(Some(&map(&[plain("Grpc-Status", "x")]))));
+    fn b43_a_grpc_status_other_than_zero_is_a_failure_and_some_are_the_servers() {
+        assert_eq!(GrpcEnd::read(None), None);
+        let end = |header| GrpcEnd::read(Some(&map(&[header]))).unwrap();
+        let good = end(raw("grpc-status", b"0"));
+        assert_eq!((good.has_failed(), good.http_status()), (false, 200));
+        for (code, status) in [
+            ("2", 500),
+            ("3", 400),
+            ("4", 400),
+            ("8", 429),
+            ("10", 400),
+            ("12", 400),
+            ("13", 500),
+            ("14", 503),
+            ("15", 500),
+            ("99", 400),
+            ("x", 500),
+        ] {
+            let failed = end(plain("Grpc-Status", code));
+            assert_eq!((failed.has_failed(), failed.http_status()), (true, status));
+        }
     }
 }

@@ -14,6 +14,8 @@ use pointsman_proto::ext_proc::{BodySendMode, ProtocolConfiguration};
 pub(crate) struct Modes {
     request: Option<BodySendMode>,
     response: Option<BodySendMode>,
+    /// What was not declared was guessed by the gateway's silence.
+    is_guessed: bool,
 }
 
 /// When a request is routed.
@@ -49,17 +51,24 @@ impl Modes {
         Self {
             request: BodySendMode::try_from(config.request_body_mode).ok(),
             response: BodySendMode::try_from(config.response_body_mode).ok(),
+            is_guessed: false,
         }
+    }
+
+    /// Whether the mode of request bodies is neither declared nor guessed.
+    pub(crate) const fn request_is_unknown(self) -> bool {
+        self.request.is_none()
     }
 
     /// Whether the gateway left the mode of request bodies open.
     pub(crate) const fn request_is_undeclared(self) -> bool {
-        self.request.is_none()
+        self.request_is_unknown() || self.is_guessed
     }
 
     /// Takes the gateway to be one that waits for the answer to the headers.
     pub(crate) const fn assume_waiting(&mut self) {
         self.request = Some(BodySendMode::Streamed);
+        self.is_guessed = true;
     }
 
     /// When the request is routed.

@@ -97,13 +97,18 @@ impl Route {
 
     /// The same route, for a request whose body is not the one that came: its length, its checksums
     /// and, if `is_decoded`, its encoding are no longer true.
-    ///
-    /// The answer is asked for without compression, as the model's name in it must be restored.
     pub fn with_other_body(mut self, is_decoded: bool) -> Self {
-        let names = OF_ANOTHER_BODY.iter().chain([&"accept-encoding"]);
-        let names = names.chain(is_decoded.then_some(&"content-encoding"));
+        let encoding = is_decoded.then_some(&"content-encoding");
+        let names = OF_ANOTHER_BODY.iter().chain(encoding);
         self.remove_headers
             .extend(names.map(|&name| name.to_owned()));
+        self
+    }
+
+    /// The same route, with the wish that the answer comes without compression, so that the model's
+    /// name in it can be restored.
+    pub fn with_plain_answer(mut self) -> Self {
+        self.remove_headers.push("accept-encoding".to_owned());
         self
     }
 

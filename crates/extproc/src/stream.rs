@@ -92,7 +92,7 @@ pub enum Action {
 /// answer may take hours, and as long as the gateway keeps the stream open, it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// The first message, of a stream that was opened.
+    /// The first message that says something, of a stream that was opened.
     FirstMessage,
     /// The body, from a gateway that declares no body mode. It may be waiting for us.
     UndeclaredBody,
@@ -201,6 +201,7 @@ impl Stream {
             Life::New => Some(Wait::FirstMessage),
             Life::Open if self.awaits_undeclared_body() => Some(Wait::UndeclaredBody),
             Life::Open if self.gathers_body() => Some(Wait::Body),
+            Life::Open if self.awaits_headers() => Some(Wait::FirstMessage),
             Life::Open | Life::Refused | Life::Closed => None,
         }
     }
@@ -228,7 +229,12 @@ impl Stream {
     }
 
     fn awaits_undeclared_body(&self) -> bool {
-        self.modes.request_is_undeclared() && self.request.awaits_first_body()
+        self.modes.request_is_unknown() && self.request.awaits_first_body()
+    }
+
+    /// Whether nothing has come that the pool could be asked with.
+    const fn awaits_headers(&self) -> bool {
+        self.request.is_gathering() && !self.request.headers_came()
     }
 
     /// Whether a body is being held of which more must come before the pool can be asked.
@@ -236,7 +242,7 @@ impl Stream {
     /// Not so where the gateway itself gathers the body, as then nothing is held here, and nothing is
     /// seen of a body that comes slowly.
     fn gathers_body(&self) -> bool {
-        self.modes.request_plan() == RequestPlan::End && self.request.gathers_body()
+        self.modes.request_plan() == RequestPlan::End && self.request.is_gathering()
     }
 
     /// Takes the pool's answer. One that comes too late, or that nobody asked for, is ignored.
@@ -277,6 +283,17 @@ impl Stream {
         }
     }
 
+    /// A message came that is longer than the `bytes_max` that one may have, and was not read. Only a body
+    /// is so long.
+    pub fn overlong(&mut self, bytes_max: usize, actions: &mut Vec<Action>) {
+        if self.life == Life::Open && self.request.is_gathering() {
+            self.take(
+                self.request.refuse(Cause::BodyTooLarge { bytes_max }),
+                actions,
+            );
+        }
+    }
+
     /// Whether a gateway that ends its side of the stream now still reads ours, so that the stream is
     /// not closed before the decision. NGINX Gateway Fabric declares no modes, and ends its side once
     /// it has sent the request; Envoy declares them, and does so when the client leaves.
@@ -292,9 +309,15 @@ impl Stream {
         self.life = Life::Closed;
         self.request.abandon();
         let unseen_end = self.mode() == ObservationMode::HeadersOnly && self.response.has_begun();
+        let mut replies = Replies {
+            actions,
+            muted: true,
+        };
         let cause = if unseen_end {
+            self.response.tell_status(&mut replies);
             self.response_cause()
         } else {
+            self.response.cut(&mut replies);
             EndCause::Cut
         };
         self.end(cause, actions);
@@ -305,9 +328,13 @@ impl Stream {
         matches!(self.life, Life::Closed)
     }
 
-    /// Whether the gateway goes on unharmed if we end the stream now: the request is on its way, and
-    /// the response's body does not come here, or comes as a copy of what the gateway keeps.
+    /// Whether the gateway goes on unharmed if we end the stream now: it has our answer in place of an
+    /// engine's; or the request is on its way, and the response's body does not come here, or comes
+    /// as a copy of what the gateway keeps.
     pub fn can_be_left(&self) -> bool {
+        if self.life == Life::Refused {
+            return true;
+        }
         let request_is_complete =
             self.modes.request_plan() == RequestPlan::End || self.response.has_begun();
         self.request.is_routed() && request_is_complete && self.mode() != ObservationMode::Full
@@ -343,6 +370,12 @@ impl Stream {
             }
             Step::ListModels => actions.push(Action::ListModels),
             Step::Refuse(answer) => {
+                // Nothing can be refused where we only look on: the request goes its way.
+                if self.observability
+                    && let Some(facts) = self.request.route_unread()
+                {
+                    return self.take(Step::Ask(facts), actions);
+                }
                 self.life = Life::Refused;
                 self.request.abandon();
                 if !self.observability {

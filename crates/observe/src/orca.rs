@@ -39,6 +39,13 @@ pub fn read(name: &str, value: &[u8]) -> Option<LoadSample> {
     (sample != LoadSample::default()).then_some(sample)
 }
 
+/// The names of headers and trailers that carry a report.
+pub const NAMES: [&str; 3] = [
+    "endpoint-load-metrics",
+    "endpoint-load-metrics-bin",
+    "endpoint-load-metrics-json",
+];
+
 /// Longest report that is read. Those of engines have some hundred bytes.
 pub const REPORT_BYTES_MAX: usize = 16 * 1024;
 
@@ -53,14 +60,11 @@ enum Form {
 
 impl Form {
     fn of(name: &str) -> Option<Self> {
-        [
-            ("endpoint-load-metrics", Self::Told),
-            ("endpoint-load-metrics-bin", Self::Binary),
-            ("endpoint-load-metrics-json", Self::Json),
-        ]
-        .into_iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, form)| form)
+        NAMES
+            .iter()
+            .zip([Self::Told, Self::Binary, Self::Json])
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, form)| form)
     }
 }
 

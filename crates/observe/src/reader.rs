@@ -134,6 +134,12 @@ impl Reader {
         }
     }
 
+    /// The body broke off. Of what is not told yet only the counts are known: the engine reported them
+    /// for as far as it got.
+    pub fn cut(mut self, seen: &mut impl FnMut(Observation)) {
+        self.progress.cut(seen);
+    }
+
     /// Takes the end of the body: what is not told yet is told now, and memory is given back.
     pub fn finish(&mut self, seen: &mut impl FnMut(Observation)) {
         let progress = &mut self.progress;

@@ -215,6 +215,7 @@ impl Picker {
         let service = Service {
             door: Arc::clone(&self.door),
             settings,
+            message_bytes_max: usize::try_from(flags.grpc_max_recv_msg_size).unwrap_or(usize::MAX),
             held: Arc::clone(&held),
             models: self.models.clone(),
             open: self.streams.clone(),

@@ -30,8 +30,8 @@ pub(crate) async fn ext_proc(
     readiness: Readiness,
     stop: CancellationToken,
 ) -> Result<impl Future<Output = ()> + use<>> {
-    let message_max = usize::try_from(flags.grpc_max_recv_msg_size).unwrap_or(usize::MAX);
-    let service = ExternalProcessorServer::new(service).max_decoding_message_size(message_max);
+    let bytes_max = service.message_bytes_max;
+    let service = ExternalProcessorServer::new(service).max_decoding_message_size(bytes_max);
     let mut server = server();
     if flags.secure_serving {
         let tls = tls::config(&flags.cert_path).await?;

@@ -23,7 +23,7 @@ use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 use tracing::error;
 
 use crate::held::{HeldBytes, HeldShare};
@@ -35,6 +35,8 @@ use crate::pool::{Answer, Panicked, PoolDoor, Ticket};
 pub(crate) struct Service {
     pub(crate) door: Arc<PoolDoor>,
     pub(crate) settings: Settings,
+    /// Bytes that one message may have.
+    pub(crate) message_bytes_max: usize,
     pub(crate) held: Arc<HeldBytes>,
     /// The models of all endpoints, where the settings let it answer which there are.
     pub(crate) models: Option<Arc<ModelTable>>,
@@ -49,6 +51,7 @@ pub(crate) struct Session {
     door: Arc<PoolDoor>,
     models: Option<Arc<ModelTable>>,
     inbound: Streaming<ProcessingRequest>,
+    message_bytes_max: usize,
     machine: Machine,
     ticket: Option<Ticket>,
     answer: Option<oneshot::Receiver<Decision>>,
@@ -63,6 +66,8 @@ pub(crate) struct Session {
     reply_bytes: usize,
     held: HeldShare,
     finished: bool,
+    /// What the stream ends with, if not well.
+    failure: Option<Status>,
     /// Ready when the process ends and waits no longer.
     leave: Pin<Box<WaitForCancellationFutureOwned>>,
     _open: TaskTrackerToken,
@@ -80,6 +85,7 @@ impl ExternalProcessor for Service {
             door: Arc::clone(&self.door),
             models: self.models.clone(),
             inbound: request.into_inner(),
+            message_bytes_max: self.message_bytes_max,
             machine: Machine::new(self.settings),
             ticket: None,
             answer: None,
@@ -91,6 +97,7 @@ impl ExternalProcessor for Service {
             reply_bytes: 0,
             held: HeldShare::new(Arc::clone(&self.held)),
             finished: false,
+            failure: None,
             leave: Box::pin(self.leave.clone().cancelled_owned()),
             _open: self.open.token(),
         }))
@@ -107,7 +114,7 @@ impl Stream for Session {
                 return Poll::Ready(Some(Ok(reply)));
             }
             if session.finished {
-                return Poll::Ready(None);
+                return Poll::Ready(session.failure.take().map(Err));
             }
             if let Some(answer) = &mut session.answer
                 && let Poll::Ready(decision) = Pin::new(answer).poll(cx)
@@ -134,9 +141,8 @@ impl Stream for Session {
                     session.input_ended = true;
                     continue;
                 }
-                // A reset is how Envoy ends a stream that we did not close: a normal end.
-                Poll::Ready(Some(Err(_))) => {
-                    session.closed();
+                Poll::Ready(Some(Err(status))) => {
+                    session.broke(status);
                     continue;
                 }
                 Poll::Pending => {}
@@ -205,10 +211,10 @@ impl Session {
 
     fn next_reply(&mut self) -> Option<ProcessingResponse> {
         let reply = self.replies.pop_front()?;
-        let bytes = body_bytes(&reply);
-        if bytes > 0 {
-            self.reply_bytes = self.reply_bytes.saturating_sub(bytes);
-            self.account();
+        self.reply_bytes = self.reply_bytes.saturating_sub(body_bytes(&reply));
+        self.account();
+        if self.replies.is_empty() {
+            self.replies.shrink_to(ROOM);
         }
         Some(reply)
     }
@@ -216,8 +222,11 @@ impl Session {
     /// Counts what is held, be it for the decision or until the gateway reads it; `false` if that
     /// passes the process's limit.
     fn account(&mut self) -> bool {
-        self.held
-            .set(self.machine.held_bytes().saturating_add(self.reply_bytes))
+        let bodies = self.machine.held_bytes().saturating_add(self.reply_bytes);
+        // The few that most messages lead to are part of what a stream costs anyway.
+        let replies = self.replies.len().saturating_sub(ROOM);
+        let beside = replies.saturating_mul(size_of::<ProcessingResponse>());
+        self.held.set(bodies.saturating_add(beside))
     }
 
     fn decided(&mut self, decision: &Decision) {
@@ -241,7 +250,8 @@ impl Session {
             machine.recover(unread, actions);
         };
         if !self.guarded("recovery", recover) {
-            self.finished = true;
+            self.failure = Some(Status::internal("the endpoint picker failed at a message"));
+            self.closed();
         }
     }
 
@@ -289,6 +299,22 @@ impl Session {
         worked
     }
 
+    /// No message comes any more, nor can one be read. Where Envoy ended the stream by a reset, which is
+    /// how it ends one that we did not close, nobody reads the status.
+    fn broke(&mut self, status: Status) {
+        if status.code() == Code::OutOfRange {
+            self.machine
+                .overlong(self.message_bytes_max, &mut self.actions);
+            self.act();
+        }
+        if self.replies.is_empty() {
+            self.failure = Some(status);
+            self.closed();
+        } else {
+            self.input_ended = true;
+        }
+    }
+
     fn closed(&mut self) {
         self.finished = true;
         self.machine.closed(&mut self.actions);
@@ -332,7 +358,8 @@ impl Session {
             }
         }
         if self.actions.is_empty() {
-            // The drained vector keeps its room for the next message.
+            // The drained vector keeps some room for the next message.
+            actions.shrink_to(ROOM);
             self.actions = actions;
         } else {
             self.act();
@@ -364,6 +391,9 @@ fn body_bytes(reply: &ProcessingResponse) -> usize {
     }
 }
 
+/// Actions and replies for which a stream keeps room: as many as a message leads to, but for the end of
+/// a large body.
+const ROOM: usize = 16;
 /// A gateway that sends bodies unasked does so at once; less than Envoy's message timeout of 200 ms.
 const BODY_OVERDUE: Duration = Duration::from_millis(100);
 /// A client that has not sent more of its body by then holds memory that others need.

@@ -25,6 +25,7 @@ pub(super) struct RequestPhase {
     progress: Progress,
     head: Head,
     headers_came: bool,
+    body_came: bool,
     owned_headers: Vec<String>,
     subset: Option<Vec<SubsetEntry>>,
     held: HeldBody,
@@ -89,6 +90,7 @@ impl RequestPhase {
             progress: Progress::Gathering,
             head: Head::new(),
             headers_came: false,
+            body_came: false,
             owned_headers: Vec::new(),
             subset: None,
             held: HeldBody::default(),
@@ -121,9 +123,13 @@ impl RequestPhase {
         self.held.memory_bytes()
     }
 
-    /// Whether the headers came and the end of the request did not.
-    pub(super) const fn gathers_body(&self) -> bool {
-        matches!(self.progress, Progress::Gathering) && self.headers_came
+    /// Whether the end of the request did not come.
+    pub(super) const fn is_gathering(&self) -> bool {
+        matches!(self.progress, Progress::Gathering)
+    }
+
+    pub(super) const fn headers_came(&self) -> bool {
+        self.headers_came
     }
 
     pub(super) const fn is_asked(&self) -> bool {
@@ -165,6 +171,7 @@ impl RequestPhase {
         let plan = modes.request_plan();
         if message.end_of_stream
             && self.settings.model_list == ModelList::Merged
+            && !replies.muted
             && self.head.asks_for_models()
         {
             self.progress = Progress::Listing;
@@ -197,6 +204,7 @@ impl RequestPhase {
         modes: Modes,
         replies: &mut Replies<'_>,
     ) -> Step {
+        self.body_came = true;
         let plan = modes.request_plan();
         match (self.progress, plan) {
             (Progress::Gathering, RequestPlan::End) => self.hold(message),
@@ -248,8 +256,16 @@ impl RequestPhase {
     }
 
     /// Whether the headers came and nothing after them.
-    pub(super) fn awaits_first_body(&self) -> bool {
-        self.progress == Progress::Gathering && self.owed.headers && self.held.pieces().is_empty()
+    pub(super) const fn awaits_first_body(&self) -> bool {
+        self.is_gathering() && self.owed.headers && !self.body_came
+    }
+
+    /// Asks without the body, if nothing was asked yet.
+    pub(super) fn route_unread(&mut self) -> Option<Box<RequestFacts>> {
+        self.is_gathering().then(|| {
+            self.held.take();
+            self.facts_without_body()
+        })
     }
 
     /// Answers all that is owed. The route goes with the first answer, in which the gateway can
@@ -268,6 +284,9 @@ impl RequestPhase {
         }
         if let Some(renamed) = &renamed {
             route = route.with_other_body(renamed.is_decoded);
+            if self.renamed.is_some() && modes.response_is_shown() {
+                route = route.with_plain_answer();
+            }
         }
         let mut route = Some(route);
         if owed.headers {

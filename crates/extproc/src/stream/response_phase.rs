@@ -6,12 +6,13 @@ use core::net::SocketAddr;
 use bytes::Bytes;
 use pointsman_domain::observation::Observation;
 use pointsman_observe::model::ModelRestorer;
+use pointsman_observe::orca;
 use pointsman_observe::reader::{ContentKind, Expected, Reader};
-use pointsman_proto::ext_proc::{HttpBody, HttpHeaders, HttpTrailers};
+use pointsman_proto::ext_proc::{HeaderMap, HttpBody, HttpHeaders, HttpTrailers};
 
 use super::request_phase::{Nature, Renamed};
 use super::{LoadReports, Replies, Step};
-use crate::headers::{self, ResponseHead};
+use crate::headers::{self, GrpcEnd, ResponseHead};
 use crate::modes::{BodyForm, Modes};
 use crate::reply::{self, BodyChange, Direction, OF_ANOTHER_BODY, PieceEnd};
 
@@ -21,6 +22,8 @@ pub(super) struct ResponsePhase {
     begun: bool,
     body_came: bool,
     failed: bool,
+    /// The status of the headers, where the call itself tells at its end how it went.
+    status_held: Option<u16>,
     finished: bool,
     /// It is not read: it is no answer of a model, or reading it panicked.
     unread: bool,
@@ -39,6 +42,7 @@ impl ResponsePhase {
             begun: false,
             body_came: false,
             failed: false,
+            status_held: None,
             finished: false,
             unread: false,
             kind: None,
@@ -89,7 +93,11 @@ impl ResponsePhase {
                 self.failed = status >= 500;
                 // The text of an error is no output.
                 self.unread = !(200..300).contains(&status);
-                replies.observed(Observation::Headers { status });
+                if head.kind == ContentKind::Grpc && status == 200 {
+                    self.status_held = Some(status);
+                } else {
+                    replies.observed(Observation::Answered { status });
+                }
             }
             self.kind = Some(head.kind);
         }
@@ -97,7 +105,7 @@ impl ResponsePhase {
         headers::loads(map).for_each(|load| replies.observed(Observation::Load(load)));
         if message.end_of_stream {
             // A gRPC call that fails at once has its status here, and no trailers.
-            self.failed |= headers::grpc_failed(map);
+            self.grpc_ends(map);
             return self.finish(replies);
         }
         Step::Nothing
@@ -144,8 +152,15 @@ impl ResponsePhase {
         let remove = self.reports(headers::reports(map));
         replies.send(reply::response_trailers(remove));
         headers::loads(map).for_each(|load| replies.observed(Observation::Load(load)));
-        self.failed |= headers::grpc_failed(map);
+        self.grpc_ends(map);
         self.finish(replies)
+    }
+
+    /// The stream ended before the response did.
+    pub(super) fn cut(&mut self, replies: &mut Replies<'_>) {
+        if let Some(reader) = self.reader.take() {
+            reader.cut(&mut |seen| replies.observed(seen));
+        }
     }
 
     /// From now on the response passes as it comes.
@@ -202,14 +217,16 @@ impl ResponsePhase {
         if let BodyForm::Pieces { bytes_max } = form {
             send_pieces([withheld], bytes_max, PieceEnd::Open, replies);
         }
-        replies.send(reply::response_trailers(Vec::new()));
+        let remove = self.reports(orca::NAMES.into_iter());
+        replies.send(reply::response_trailers(remove));
         self.finish(replies)
     }
 
     /// Passes headers on without reading them.
     pub(super) fn headers_unread(&mut self, is_end: bool, replies: &mut Replies<'_>) -> Step {
         self.begun = true;
-        replies.send(reply::response_headers(Vec::new()));
+        let remove = self.reports(orca::NAMES.into_iter());
+        replies.send(reply::response_headers(remove));
         if is_end {
             return self.finish(replies);
         }
@@ -288,14 +305,35 @@ impl ResponsePhase {
             .chunk(body, &mut |seen| replies.observed(seen));
     }
 
+    /// Takes the end of a gRPC call, if this is one.
+    fn grpc_ends(&mut self, map: Option<&HeaderMap>) {
+        let Some(end) = GrpcEnd::read(map) else {
+            return;
+        };
+        self.failed |= end.has_failed();
+        if let Some(status) = &mut self.status_held {
+            *status = end.http_status();
+        }
+    }
+
+    /// Tells the status that waited for the end.
+    pub(super) fn tell_status(&mut self, replies: &mut Replies<'_>) {
+        if let Some(status) = self.status_held.take() {
+            replies.observed(Observation::Answered { status });
+        }
+    }
+
     fn finish(&mut self, replies: &mut Replies<'_>) -> Step {
         if self.finished {
             return Step::Nothing;
         }
         self.restorer = None;
         if let Some(mut reader) = self.reader.take() {
+            #[cfg(test)]
+            super::tests::panic_if_told();
             reader.finish(&mut |seen| replies.observed(seen));
         }
+        self.tell_status(replies);
         // Last, as what panics before it must be able to come here again.
         self.finished = true;
         Step::ResponseEnded

@@ -12,6 +12,7 @@ mod responses;
 mod table;
 mod transcript;
 
+use core::cell::Cell;
 use core::fmt::Write;
 
 use bytes::Bytes;
@@ -39,6 +40,8 @@ struct Exchange {
     config: Option<ProtocolConfiguration>,
     observability: bool,
     metadata: Option<Metadata>,
+    /// What came of the response's body that is to come back in pieces.
+    response: Vec<u8>,
     actions: Vec<Action>,
     transcript: String,
 }
@@ -70,6 +73,7 @@ impl Exchange {
             config: None,
             observability: false,
             metadata: None,
+            response: Vec::new(),
             actions: Vec::new(),
             transcript: String::new(),
         }
@@ -132,6 +136,16 @@ impl Exchange {
             .filter_map(|action| streamed_of(action, direction))
             .collect()
     }
+}
+
+/// Panics if the test that runs here [told so](PANICS).
+pub(super) fn panic_if_told() {
+    assert!(!PANICS.get(), "told to panic");
+}
+
+thread_local! {
+    /// Whether a reader of a response is to panic at its end.
+    static PANICS: Cell<bool> = const { Cell::new(false) };
 }
 
 fn undeclared_overdue(stream: &mut Stream, actions: &mut Vec<Action>) {

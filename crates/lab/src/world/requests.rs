@@ -285,7 +285,7 @@ impl World<'_> {
             let address = self.engines.members[endpoint].spec.address;
             self.observed(plan, Seen::Served(address));
         }
-        self.observed(plan, Seen::Headers { status });
+        self.observed(plan, Seen::Answered { status });
     }
 
     fn observed(&mut self, plan: usize, observation: Seen) {

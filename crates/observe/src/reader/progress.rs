@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// Whether all is told.
+    /// Whether all is told that will be.
     pub(super) const fn is_settled(&self) -> bool {
         self.is_settled
     }
@@ -168,10 +168,18 @@ impl Progress {
 
     /// Tells what is not told yet: nothing more comes.
     pub(super) fn settle(&mut self, seen: &mut impl FnMut(Observation)) {
-        if core::mem::replace(&mut self.is_settled, true) {
+        if self.is_settled {
             return;
         }
         self.finish(seen);
+        self.cut(seen);
+    }
+
+    /// Tells the counts, if they are not told yet.
+    pub(super) fn cut(&mut self, seen: &mut impl FnMut(Observation)) {
+        if core::mem::replace(&mut self.is_settled, true) {
+            return;
+        }
         if let Some(usage) = self.counts.usage(self.dialect) {
             seen(Observation::Usage(usage));
         }

@@ -158,7 +158,7 @@ impl Pool {
             }
             Observation::Load(sample) => self.load_told(now, sent.endpoint, &sample, outputs),
             Observation::Served(address) => self.served(now, id, address, outputs),
-            Observation::Headers { status } => {
+            Observation::Answered { status } => {
                 self.note(now, sent.endpoint, outputs, |health| {
                     if status >= 500 {
                         health.failed(now)

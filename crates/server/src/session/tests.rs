@@ -41,6 +41,8 @@ pub(super) fn panic_if_told(message: &ProcessingRequest) {
 
 const PANIC: &str = "panic-now";
 
+const MESSAGE_BYTES_MAX: usize = 16 << 20;
+
 /// A gateway's side of one stream to a picker with one endpoint.
 struct Gateway {
     door: Arc<PoolDoor>,
@@ -71,6 +73,7 @@ impl Gateway {
                 },
                 ..Settings::default()
             },
+            message_bytes_max: MESSAGE_BYTES_MAX,
             held: Arc::clone(&held),
             models,
             open: TaskTracker::new(),
@@ -80,7 +83,9 @@ impl Gateway {
         let mut server = tokio::task::JoinSet::new();
         server.spawn(async move {
             let connection = tokio_stream::once(Ok::<_, std::io::Error>(theirs));
-            let router = Server::builder().add_service(ExternalProcessorServer::new(service));
+            let service =
+                ExternalProcessorServer::new(service).max_decoding_message_size(MESSAGE_BYTES_MAX);
+            let router = Server::builder().add_service(service);
             // The connection ends with the test.
             let _ended = router.serve_with_incoming(connection).await;
         });
@@ -204,6 +209,56 @@ async fn what_waits_for_the_gateway_to_read_it_counts_as_held() {
         back += body_bytes(&gateway.incoming.next().await.unwrap().unwrap());
     }
     assert_eq!(back, 8 << 20);
+    gateway.server.abort_all();
+}
+
+#[tokio::test]
+async fn b22_a_message_longer_than_one_may_be_is_answered_413() {
+    let mut gateway = Gateway::open(64 << 20).await;
+    gateway.send(head()).await;
+    gateway.send(body(1000, false)).await;
+    gateway.send(body(MESSAGE_BYTES_MAX + 1, true)).await;
+    assert_eq!(gateway.status().await, 413);
+    assert!(gateway.incoming.next().await.is_none());
+    assert_eq!(gateway.held.now(), 0);
+    gateway.server.abort_all();
+}
+
+#[tokio::test]
+async fn a_message_longer_than_one_may_be_fails_the_stream_of_a_request_on_its_way() {
+    let mut gateway = Gateway::open(64 << 20).await;
+    gateway.send(head()).await;
+    gateway.send(body(0, true)).await;
+    assert_eq!(gateway.next().await.0, "request headers");
+    assert_eq!(gateway.next().await.0, "request body");
+    gateway.send(body(MESSAGE_BYTES_MAX + 1, true)).await;
+    let failure = gateway.incoming.next().await.unwrap().unwrap_err();
+    assert_eq!(failure.code(), Code::OutOfRange);
+    assert_eq!(gateway.door.sizes().in_flight, 0);
+    gateway.server.abort_all();
+}
+
+#[tokio::test]
+async fn replies_in_many_pieces_count_for_more_than_their_bytes() {
+    const PIECES: usize = 40_000;
+    let mut gateway = Gateway::open(64 << 20).await;
+    gateway.send(head()).await;
+    for _ in 0..PIECES {
+        gateway.send(body(100, false)).await;
+    }
+    gateway.send(body(0, true)).await;
+    assert!(gateway.incoming.next().await.is_some());
+    // A part of them is in the connection's window.
+    let replies = PIECES / 4;
+    let held = gateway.held.now();
+    assert!(
+        held > replies * (100 + size_of::<ProcessingResponse>()),
+        "{held}"
+    );
+    for _ in 0..PIECES {
+        assert_eq!(gateway.next().await.0, "request body");
+    }
+    assert_eq!(gateway.held.now(), 0);
     gateway.server.abort_all();
 }
 

@@ -200,6 +200,15 @@ fn b17_a_late_body_changes_nothing_for_a_gateway_that_does_not_wait() {
 }
 
 #[test]
+fn an_empty_piece_shows_that_a_gateway_that_declares_nothing_does_not_wait() {
+    let mut exchange = Exchange::undeclared();
+    exchange.post().body(&Bytes::new(), Ends::Later);
+    assert!(gathers(&exchange));
+    exchange.body(&chat(), Ends::Here).picked();
+    assert_eq!(exchange.asked().model.name(), Some("m1"));
+}
+
+#[test]
 fn only_a_gateway_that_declares_nothing_may_end_its_side_before_the_decision() {
     let mut exchange = Exchange::undeclared();
     exchange.post();
@@ -208,6 +217,10 @@ fn only_a_gateway_that_declares_nothing_may_end_its_side_before_the_decision() {
     assert!(exchange.stream.outlives_input());
     exchange.picked();
     assert!(!exchange.stream.outlives_input());
+
+    let mut guessed = Exchange::undeclared();
+    guessed.post().step("body overdue", undeclared_overdue);
+    assert!(guessed.stream.outlives_input());
 
     let mut declared = Exchange::duplex();
     declared.post().body(&chat(), Ends::Here);
@@ -243,4 +256,14 @@ fn a_stream_can_be_left_once_its_request_is_on_its_way_and_the_response_stays_in
             "{request:?} {response:?}"
         );
     }
+}
+
+#[test]
+fn a_stream_that_was_answered_in_place_of_an_engine_can_be_left() {
+    let mut exchange = Exchange::duplex();
+    exchange.send(request_headers("GET", "/x", Ends::Here));
+    exchange.step("refused", |stream, actions| {
+        stream.refuse(Refusal::NoEndpoints, actions);
+    });
+    assert!(exchange.stream.can_be_left());
 }

@@ -115,7 +115,7 @@ fn message(what: u8, how: u8, input: &mut Input<'_>) -> Request {
             ends,
         ),
         5 => Request::ResponseBody(body(how, ends, input)),
-        _ => response_trailers(&[("grpc-status", ["0", "10"][how % 2])]),
+        _ => response_trailers(&[("grpc-status", ["0", "10", "14"][how % 3])]),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What holds whatever happens on a stream, and in any order.
 
 use super::*;
+use crate::modes::BodyForm;
 
 /// What can happen to a stream.
 #[derive(Clone, Debug)]
@@ -21,6 +22,11 @@ pub(super) fn play(exchange: &mut Exchange, event: Event) {
     let decide = |decision: Decision| {
         move |stream: &mut Stream, actions: &mut Vec<Action>| stream.decided(&decision, actions)
     };
+    if let Event::Message(Request::ResponseBody(body))
+    | Event::Panicked(Request::ResponseBody(body), _) = &event
+    {
+        note_response(exchange, body);
+    }
     match event {
         Event::Message(request) => exchange.send(request),
         Event::Picked => exchange.picked(),
@@ -65,6 +71,17 @@ pub(super) fn play(exchange: &mut Exchange, event: Event) {
     };
 }
 
+/// Notes what must come back, as the stream is open and the response is not at its end.
+fn note_response(exchange: &mut Exchange, body: &HttpBody) {
+    let config = exchange.config.as_ref();
+    let modes = config.map_or(exchange.stream.modes, Modes::declared);
+    let is_given_back = matches!(modes.response_form(), BodyForm::Pieces { .. });
+    let is_open = matches!(exchange.stream.life, Life::New | Life::Open);
+    if is_given_back && is_open && !exchange.stream.ended && !exchange.observability {
+        exchange.response.extend_from_slice(&body.body);
+    }
+}
+
 /// Closes the stream, and checks what happened on it.
 pub(super) fn check(mut exchange: Exchange) {
     exchange.step("closed", Stream::closed);
@@ -82,6 +99,9 @@ pub(super) fn check(mut exchange: Exchange) {
         assert!(ends <= 1);
         assert!(ends == 0 || ends_of(&pieces[pieces.len() - 1..]) == 1);
     }
+    let response = exchange.streamed(Direction::Response);
+    let response: Vec<&[u8]> = response.iter().map(|piece| &piece.body[..]).collect();
+    assert!(response.concat() == exchange.response);
     let replies = count(&exchange, |action| matches!(action, Action::Reply(_)));
     assert!(!exchange.observability || replies == 0);
     if let Some(index) = exchange.actions.iter().position(is_immediate) {

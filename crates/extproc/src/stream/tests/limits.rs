@@ -82,7 +82,7 @@ fn the_limit_counts_the_bytes_of_a_body_and_not_its_pieces() {
 fn a_body_that_stalls_is_refused_and_frees_what_was_held() {
     for headers in [Exchange::duplex, Exchange::undeclared] {
         let mut exchange = headers();
-        assert!(!gathers(&exchange));
+        assert_eq!(exchange.stream.waits_for(), Some(Wait::FirstMessage));
         exchange.post();
         assert!(exchange.stream.waits_for().is_some());
         exchange.body(&chat().slice(..20), Ends::Later);
@@ -99,6 +99,55 @@ fn a_body_that_stalls_is_refused_and_frees_what_was_held() {
         assert_eq!(exchange.actions.len(), 2);
         assert_eq!(exchange.actions[1], Action::Ended(EndCause::Refused));
     }
+}
+
+fn empty_message(stream: &mut Stream, actions: &mut Vec<Action>) {
+    stream.message(ProcessingRequest::default(), actions);
+}
+
+#[test]
+fn a_stream_that_begins_otherwise_than_with_headers_must_go_on_in_time_too() {
+    let mut body = Exchange::duplex();
+    body.body(&chat(), Ends::Later);
+    let mut nothing = Exchange::duplex();
+    nothing.step("nothing", empty_message);
+    for mut exchange in [body, nothing] {
+        assert!(gathers(&exchange));
+        exchange.step("stalled", body_stalled);
+        assert!(exchange.transcript.contains("< immediate 408"));
+    }
+    let mut buffered = Exchange::declared(BodySendMode::Buffered, BodySendMode::None);
+    let config = buffered.config.take();
+    buffered.step("nothing", |stream, actions| {
+        let message = ProcessingRequest {
+            protocol_config: config,
+            ..ProcessingRequest::default()
+        };
+        stream.message(message, actions);
+    });
+    assert_eq!(buffered.stream.waits_for(), Some(Wait::FirstMessage));
+    buffered.step("silence", |stream, actions| {
+        stream.overdue(Wait::FirstMessage, actions);
+    });
+    assert_eq!(buffered.actions, [Action::Ended(EndCause::Cut)]);
+}
+
+#[test]
+fn b22_a_message_that_is_too_long_to_be_read_is_a_413_while_the_request_comes() {
+    let overlong = |stream: &mut Stream, actions: &mut Vec<Action>| stream.overlong(5, actions);
+    let mut exchange = Exchange::duplex();
+    exchange
+        .post()
+        .body(&chat(), Ends::Later)
+        .step("overlong", overlong);
+    assert!(exchange.transcript.contains("< immediate 413"));
+    assert_eq!(exchange.stream.held_bytes(), 0);
+
+    let mut routed = Exchange::duplex();
+    routed.post().body(&chat(), Ends::Here).picked();
+    let before = routed.actions.len();
+    routed.step("overlong", overlong);
+    assert_eq!(routed.actions.len(), before);
 }
 
 #[test]

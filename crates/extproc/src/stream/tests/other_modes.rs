@@ -136,6 +136,43 @@ fn in_observability_mode_all_is_seen_and_nothing_answered() {
 }
 
 #[test]
+fn in_observability_mode_a_request_that_would_be_refused_goes_by_load() {
+    let settings = Settings {
+        body_bytes_max: 64,
+        model_list: ModelList::Merged,
+        ..Settings::default()
+    };
+    let watched = || {
+        let mut exchange = Exchange::duplex();
+        exchange.stream = Stream::new(settings);
+        exchange.observability = true;
+        exchange
+    };
+    let mut models = watched();
+    models.send(request_headers("GET", "/v1/models", Ends::Here));
+    let mut unreadable = watched();
+    unreadable.post().body(&chat().slice(..20), Ends::Here);
+    let mut too_large = watched();
+    too_large
+        .post()
+        .body(&Bytes::from(vec![b'x'; 65]), Ends::Later);
+    let mut stalled = watched();
+    stalled.post().body(&chat(), Ends::Later);
+    stalled.step("stalled", body_stalled);
+    for mut exchange in [models, unreadable, too_large, stalled] {
+        exchange.asked();
+        assert_eq!(exchange.stream.held_bytes(), 0);
+        exchange
+            .picked()
+            .send(response_headers("400", "application/json", Ends::Here));
+        assert_eq!(
+            exchange.actions.last(),
+            Some(&Action::Ended(EndCause::Complete))
+        );
+    }
+}
+
+#[test]
 fn how_much_is_seen_follows_from_the_declared_modes() {
     use BodySendMode::{Buffered, FullDuplexStreamed, None, Streamed};
     for (request, response, expected) in [

@@ -33,14 +33,15 @@ fn any_wait() -> impl Strategy<Value = Wait> {
 fn any_message() -> impl Strategy<Value = Request> {
     let method = prop::sample::select(&["GET", "POST"][..]);
     let status = prop::sample::select(&["200", "404", "503", "x"][..]);
-    let status_of_call = prop::sample::select(&["0", "10"][..]);
+    let kind = prop::sample::select(&["text/event-stream", "application/grpc"][..]);
+    let status_of_call = prop::sample::select(&["0", "10", "14"][..]);
     prop_oneof![
         3 => (method, any_ends())
             .prop_map(|(method, ends)| request_headers(method, "/v1/chat/completions", ends)),
         4 => any_body().prop_map(Request::RequestBody),
         1 => Just(Request::RequestTrailers(HttpTrailers::default())),
-        1 => (status, any_ends())
-            .prop_map(|(status, ends)| response_headers(status, "text/event-stream", ends)),
+        1 => (status, kind, any_ends())
+            .prop_map(|(status, kind, ends)| response_headers(status, kind, ends)),
         2 => any_body().prop_map(Request::ResponseBody),
         1 => status_of_call.prop_map(|status| response_trailers(&[("grpc-status", status)])),
     ]

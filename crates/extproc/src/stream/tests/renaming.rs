@@ -406,6 +406,6 @@ fn the_text_of_an_error_is_no_output() {
             _ => None,
         });
         let status = status.parse().unwrap();
-        assert_eq!(told.collect::<Vec<_>>(), [Observation::Headers { status }]);
+        assert_eq!(told.collect::<Vec<_>>(), [Observation::Answered { status }]);
     }
 }

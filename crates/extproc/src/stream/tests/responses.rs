@@ -1,3 +1,5 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use insta::assert_snapshot;
 use pointsman_domain::observation::Usage;
 use pointsman_domain::units::Tokens;
@@ -125,6 +127,149 @@ fn b43_a_response_ends_with_its_trailers_and_fails_by_their_status() {
     good.send(response_headers("200", "application/grpc", Ends::Later))
         .send(response_trailers(&[("grpc-status", "0")]));
     assert_eq!(ends(&good), [EndCause::Complete]);
+}
+
+/// The statuses that the pool is told.
+fn answered(exchange: &Exchange) -> Vec<u16> {
+    let told = exchange.actions.iter().filter_map(|action| match action {
+        Action::Observed(Observation::Answered { status }) => Some(*status),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn b43_a_call_of_grpc_is_told_as_answered_only_by_its_own_status() {
+    let begun = |mut exchange: Exchange| {
+        exchange.send(response_headers("200", "application/grpc", Ends::Later));
+        assert!(answered(&exchange).is_empty());
+        exchange
+    };
+    for (code, status) in [("0", 200), ("3", 400), ("14", 503)] {
+        for exchange in [routed(Exchange::duplex()), trailers_only()] {
+            let mut call = begun(exchange);
+            call.send(response_trailers(&[("grpc-status", code)]));
+            assert_eq!(answered(&call), [status]);
+        }
+    }
+    // Without trailers before our eyes the headers are all that is known.
+    let mut unseen = begun(trailers_only());
+    unseen.step("closed", Stream::closed);
+    assert_eq!(answered(&unseen), [200]);
+    let mut cut = begun(routed(Exchange::duplex()));
+    cut.step("closed", Stream::closed);
+    assert!(answered(&cut).is_empty());
+
+    let mut refused = routed(Exchange::duplex());
+    refused.send(response_headers("503", "application/grpc", Ends::Later));
+    assert_eq!(answered(&refused), [503]);
+    let mut at_once = routed(Exchange::duplex());
+    at_once.send(Request::ResponseHeaders(HttpHeaders {
+        headers: header_map(&[
+            (":status", "200"),
+            ("content-type", "application/grpc"),
+            ("grpc-status", "14"),
+        ]),
+        end_of_stream: true,
+    }));
+    assert_eq!(answered(&at_once), [503]);
+}
+
+#[test]
+fn counts_that_an_engine_reported_are_told_when_its_answer_is_cut() {
+    let so_far =
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n\n";
+    let mut exchange = routed(Exchange::duplex());
+    exchange
+        .send(response_headers("200", "text/event-stream", Ends::Later))
+        .send(response_body(
+            "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n",
+            Ends::Later,
+        ))
+        .send(response_body(so_far, Ends::Later))
+        .step("closed", Stream::closed);
+    let [
+        ..,
+        Action::Observed(Observation::Usage(usage)),
+        Action::Ended(EndCause::Cut),
+    ] = exchange.actions.as_slice()
+    else {
+        panic!("{:?}", exchange.actions);
+    };
+    assert_eq!((usage.prompt, usage.output), (Tokens(7), Tokens(2)));
+}
+
+#[test]
+fn failure_a_panic_at_the_end_of_a_response_loses_neither_its_last_piece_nor_its_end() {
+    for end in [
+        response_body("last", Ends::Here),
+        response_trailers(&[("grpc-status", "0")]),
+    ] {
+        let mut exchange = routed(Exchange::duplex());
+        exchange
+            .send(response_headers("200", "text/event-stream", Ends::Later))
+            .send(response_body("first ", Ends::Later));
+        let message = ProcessingRequest {
+            request: Some(end),
+            ..ProcessingRequest::default()
+        };
+        let unread = exchange.stream.unread(&message);
+        PANICS.set(true);
+        let stream = &mut exchange.stream;
+        let read = AssertUnwindSafe(|| stream.message(message, &mut Vec::new()));
+        let panicked = catch_unwind(read);
+        PANICS.set(false);
+        assert!(panicked.is_err());
+        exchange.step("recovered", |stream, actions| {
+            stream.recover(unread, actions)
+        });
+        assert_eq!(ends(&exchange), [EndCause::Complete]);
+        assert_snapshot!(exchange.transcript);
+    }
+}
+
+#[test]
+fn load_reports_stay_hidden_where_nothing_is_read_any_more() {
+    let settings = Settings {
+        load_reports: LoadReports::Removed,
+        ..Settings::default()
+    };
+    let mut exchange = Exchange::duplex();
+    exchange.stream = Stream::new(settings);
+    let mut exchange = routed(exchange);
+    for request in [
+        response_headers("200", "text/event-stream", Ends::Later),
+        response_trailers(&[]),
+    ] {
+        let message = ProcessingRequest {
+            request: Some(request),
+            ..ProcessingRequest::default()
+        };
+        exchange.step("recovered", |stream, actions| {
+            let unread = stream.unread(&message);
+            stream.recover(unread, actions);
+        });
+    }
+    let removed = exchange.actions.iter().filter_map(|action| {
+        let Action::Reply(reply) = action else {
+            return None;
+        };
+        match reply.response.as_ref()? {
+            Response::ResponseHeaders(headers) => {
+                headers.response.as_ref()?.header_mutation.as_ref()
+            }
+            Response::ResponseTrailers(trailers) => trailers.header_mutation.as_ref(),
+            _ => None,
+        }
+    });
+    let removed: Vec<_> = removed.map(|it| it.remove_headers.clone()).collect();
+    assert_eq!(
+        removed,
+        [
+            pointsman_observe::orca::NAMES,
+            pointsman_observe::orca::NAMES
+        ]
+    );
 }
 
 #[test]

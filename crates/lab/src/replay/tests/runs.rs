@@ -292,7 +292,7 @@ fn life() -> impl Strategy<Value = EndpointId> {
 
 fn observation() -> impl Strategy<Value = Observation> {
     prop_oneof![
-        prop_oneof![Just(200), Just(503)].prop_map(|status| Observation::Headers { status }),
+        prop_oneof![Just(200), Just(503)].prop_map(|status| Observation::Answered { status }),
         (0_u8..5).prop_map(|number| Observation::Served(address(number))),
         Just(Observation::FirstOutput),
         Just(Observation::FirstVisible),

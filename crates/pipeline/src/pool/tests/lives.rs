@@ -152,7 +152,7 @@ fn failure_three_failed_requests_in_a_row_eject_for_a_while_and_one_good_answer_
     pool.at_millis(1001);
     pool.scrape(first_life(1), sample(30, 30));
     assert_eq!(pool.pick(4, chat(&[4])), first_life(0));
-    let outputs = pool.observe(4, Observation::Headers { status: 200 });
+    let outputs = pool.observe(4, Observation::Answered { status: 200 });
     assert_eq!(
         events(&outputs),
         [&Event::Ejected {

@@ -156,7 +156,7 @@ fn take(pool: &mut TestPool, checker: &mut Checker, step: &Step) -> Vec<Output> 
         }
         Step::Observe(id, observation) => pool.observe(id, observation),
         Step::Served(id, who) => pool.observe(id, Observation::Served(address(who))),
-        Step::Status(id, status) => pool.observe(id, Observation::Headers { status }),
+        Step::Status(id, status) => pool.observe(id, Observation::Answered { status }),
         Step::Endpoints(mask) => {
             let chosen = (0..4)
                 .filter(|number| mask & (1 << number) != 0)

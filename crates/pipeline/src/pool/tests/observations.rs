@@ -86,7 +86,7 @@ fn an_observation_after_the_end_or_before_the_decision_is_dropped_and_counted() 
         Observation::Usage(Usage::default()),
         Observation::Load(sample(9, 9)),
         Observation::Served(address(0)),
-        Observation::Headers { status: 503 },
+        Observation::Answered { status: 503 },
     ] {
         for pool in [&mut pool, &mut empty] {
             let outputs = pool.observe(1, observation);

@@ -146,7 +146,7 @@ fn observation() -> impl Strategy<Value = Observation> {
         Just(Observation::Finished),
         (0u32..4).prop_map(|number| Observation::Served(address(number))),
         Just(Observation::Load(sample(2, 3))),
-        Just(Observation::Headers { status: 503 }),
+        Just(Observation::Answered { status: 503 }),
     ]
 }
 

@@ -421,7 +421,7 @@ fn spec() -> impl Strategy<Value = EndpointSpec> {
 
 fn observation() -> impl Strategy<Value = Observation> {
     prop_oneof![
-        any::<u16>().prop_map(|status| Observation::Headers { status }),
+        any::<u16>().prop_map(|status| Observation::Answered { status }),
         address().prop_map(Observation::Served),
         Just(Observation::FirstOutput),
         Just(Observation::FirstVisible),
