@@ -125,7 +125,7 @@ pub enum WriteError {
 }
 
 /// The form of the lines. It grows with every change that an older reader would not understand.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The longest line, without its end. A pool of a thousand endpoints that explains a pick takes less
 /// than a mebibyte.

@@ -131,14 +131,14 @@ fn a_line_that_is_none_is_named_with_what_does_not_fit() {
 #[test]
 fn another_format_is_told_as_that_whatever_else_the_header_holds() {
     for line in [
-        r#"{"header":{"format":3,"colour":"green"}}"#.to_owned(),
+        r#"{"header":{"format":4,"colour":"green"}}"#.to_owned(),
         String::from_utf8(text_of(&header()))
             .unwrap()
-            .replace("\"format\":2", "\"format\":3"),
+            .replace("\"format\":3", "\"format\":4"),
     ] {
         assert_eq!(
             refused(&[line.as_bytes()]),
-            "line 1: the recording has format 3, and this program reads format 2"
+            "line 1: the recording has format 4, and this program reads format 3"
         );
     }
 }
@@ -201,7 +201,7 @@ fn what_has_no_form_in_a_recording_is_an_error_that_leaves_the_bytes_as_they_wer
 /// lines has changed: older recordings cannot be read any more, and [`FORMAT`] must grow.
 #[test]
 fn the_form_of_every_line_is_the_one_that_was_agreed() {
-    let sample = include_str!("tests/format_2.jsonl");
+    let sample = include_str!("tests/format_3.jsonl");
     let mut reader = Reader::default();
     let mut kinds = std::collections::BTreeSet::new();
     for text in sample.split_inclusive('\n') {
