@@ -6,6 +6,7 @@
 
 pub(crate) mod decode;
 mod dialect;
+mod features;
 mod finding;
 mod fingerprint;
 mod form;
@@ -16,6 +17,7 @@ mod model;
 mod multipart;
 mod name;
 mod pieces;
+mod places;
 mod prompt;
 mod reader;
 mod scalar;

@@ -130,6 +130,43 @@ fn the_end_of_a_request_of_an_earlier_life_leaves_the_present_one_alone() {
 }
 
 #[test]
+fn a_request_sent_to_an_earlier_life_is_nobodys_load_and_ends_once() {
+    let mut ledger = Ledger::default();
+    ledger.reserve(NOW, RequestId(1), sent_to(A_AGAIN, 9));
+    let present = (ledger.own(A_AGAIN, NOW), ledger.report_context(A_AGAIN));
+    ledger.reserve(NOW, RequestId(2), sent_to(A, 7));
+    assert!(ledger.advance(NOW, RequestId(2), Phase::Decode));
+    ledger.settle(A, NOW);
+    ledger.scrape_begun(A);
+    ledger.scrape_failed(A);
+    assert_eq!(ledger.own(A, NOW), OwnLoad::default());
+    assert_eq!(ledger.len(), 2);
+    assert!(ledger.release(NOW, RequestId(2)).is_some());
+    assert!(ledger.release(NOW, RequestId(2)).is_none());
+    assert_eq!(
+        (ledger.own(A_AGAIN, NOW), ledger.report_context(A_AGAIN)),
+        present
+    );
+}
+
+#[test]
+fn a_reservation_is_told_as_it_stands_and_only_while_it_does() {
+    let mut ledger = Ledger::default();
+    assert_eq!(ledger.reservation(RequestId(1)), None);
+    ledger.reserve(NOW, RequestId(1), sent_to(A, 7));
+    assert_eq!(ledger.reservation(RequestId(1)), Some(&sent_to(A, 7)));
+    ledger.advance(NOW, RequestId(1), Phase::Decode);
+    ledger.relocate(NOW, RequestId(1), B);
+    let moved = Reservation {
+        phase: Phase::Decode,
+        ..sent_to(B, 7)
+    };
+    assert_eq!(ledger.reservation(RequestId(1)), Some(&moved));
+    assert_eq!(ledger.release(NOW, RequestId(1)), Some(moved));
+    assert_eq!(ledger.reservation(RequestId(1)), None);
+}
+
+#[test]
 fn what_a_report_shows_beyond_our_own_is_foreign() {
     let mut ledger = Ledger::default();
     ledger.reserve(NOW, RequestId(1), sent_to(A, 0));

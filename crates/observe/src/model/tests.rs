@@ -259,6 +259,24 @@ fn what_is_not_the_name_passes_by_reference_and_at_once() {
 }
 
 #[test]
+fn only_the_beginning_of_what_may_be_the_name_is_held_back() {
+    let mut restorer = restorer(ContentKind::EventStream);
+    assert_eq!(restorer.held(), b"");
+    for (piece, held) in [
+        ("data: {\"model\":", &b""[..]),
+        (" \"inter", b"\"inter"),
+        ("nal-a", b"\"internal-a"),
+        ("-08\",", b""),
+        ("\"id\":\"internal-a-0", b""),
+        ("7\"}\n\ndata: {\"model\":\"", b"\""),
+        ("internal-a-07\"", b""),
+    ] {
+        restorer.chunk(Bytes::from_static(piece.as_bytes()), &mut |_| {});
+        assert_eq!(restorer.held(), held, "{piece}");
+    }
+}
+
+#[test]
 fn what_is_held_back_is_given_on_with_the_next_piece_or_the_end() {
     for (next, given) in [
         ("l-b", vec!["\"interna", "l-b"]),

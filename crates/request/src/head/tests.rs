@@ -106,6 +106,24 @@ fn b13_only_a_post_speaks_a_dialect() {
 }
 
 #[test]
+fn which_models_there_are_is_asked_for_by_get_and_by_one_path() {
+    let asks = |method, path| head(&[(":method", method), (":path", path)]).asks_for_models();
+    for path in ["/v1/models", "/v1/models?limit=5", "/team/openai/v1/models"] {
+        assert!(asks("GET", path), "{path}");
+    }
+    for (method, path) in [
+        ("POST", "/v1/models"),
+        ("HEAD", "/v1/models"),
+        ("GET", "/v1/models/m"),
+        ("GET", "/v1/model"),
+        ("GET", "/models"),
+    ] {
+        assert!(!asks(method, path), "{method} {path}");
+    }
+    assert!(!head(&[]).asks_for_models());
+}
+
+#[test]
 fn b13_a_post_that_announces_no_bytes_tells_it() {
     let announced = head(&[(":method", "POST"), ("content-length", " 0 ")]);
     assert_eq!(announced.content_length(), Some(0));
@@ -235,6 +253,7 @@ fn b11_a_goal_that_is_no_time_counts_as_not_given() {
         "4294967297",
         "3600001",
         "3600000.1",
+        "4294967295.5",
         "0",
         "0.0",
         "-1",

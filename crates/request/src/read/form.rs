@@ -28,6 +28,18 @@ pub(crate) struct Row {
     pub(crate) is_template: bool,
     /// The index of the part of the prompt that it is.
     pub(crate) segment: Option<usize>,
+    /// What it lists of media in the places of token ids. Where that says all of them, it changes the
+    /// prompt from there on and not from its beginning.
+    pub(crate) listing: Option<Listing>,
+}
+
+/// What a member lists of media in the places of token ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// Hashes of what is put there.
+    Hashes,
+    /// The places.
+    Places,
 }
 
 /// Facts that a member can give.
@@ -94,8 +106,6 @@ pub(crate) enum SegmentKind {
     Ids,
     /// Media, however they are nested.
     Media(MediaKind),
-    /// Hashes of media whose places are in another part, listed by kind.
-    MediaHashes,
 }
 
 /// What a member that holds the prompt must be.
@@ -201,6 +211,7 @@ impl Row {
             fact: None,
             is_template: false,
             segment: None,
+            listing: None,
         }
     }
 
@@ -248,6 +259,19 @@ pub(crate) const fn template_and(name: &'static str, fact: Fact) -> Row {
     }
 }
 
+/// A member of a member that lists something of media in the places of token ids.
+pub(crate) const fn listing(
+    name: &'static str,
+    inner: &'static [&'static str],
+    listing: Listing,
+) -> Row {
+    Row {
+        is_template: true,
+        listing: Some(listing),
+        ..Row::new(name, inner)
+    }
+}
+
 /// A member that is part of the prompt.
 pub(crate) const fn segment(name: &'static str, index: usize) -> Row {
     Row {
@@ -278,3 +302,6 @@ pub(crate) const DEPTH_MAX: usize = 3;
 
 /// Longest name of a member in a row; longer ones are not kept, as they are none of these.
 pub(crate) const NAME_BYTES_MAX: usize = 32;
+
+#[cfg(test)]
+mod tests;

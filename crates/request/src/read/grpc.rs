@@ -9,7 +9,7 @@ mod message;
 use core::num::NonZeroU32;
 
 use bytes::Bytes;
-use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockHasher, BlockKey, BlockSize};
+use pointsman_domain::block::{BLOCKS_MAX, BlockHash, BlockHasher, BlockSize};
 use pointsman_domain::facts::{Dialect, MEDIA_MAX, MediaItem, MediaKind, Prompt, RequestFacts};
 use pointsman_domain::units::Tokens;
 use pointsman_proto::grpc::FrameHeader;
@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use self::message::{Source, Value};
 use super::marks;
+use super::places::{self, PLACES_MAX, Place};
 use super::prompt::of_first_blocks;
 
 /// Completes `facts` by what the first message says. The numbers of fields are those of
@@ -46,15 +47,8 @@ struct Call {
 struct Media {
     contents: Vec<u64>,
     places: Vec<Place>,
-    /// The hash of all that have no place among the first.
+    /// The hash of all that have no place among the first, or none in the prompt.
     unplaced: Option<Xxh3Default>,
-}
-
-/// Ids that stand for a medium.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    offset: u32,
-    length: u32,
 }
 
 impl Call {
@@ -155,7 +149,7 @@ impl Call {
             }
         };
         let mut blocks = self.hasher.finish();
-        facts.media = self.media.put_into(&mut blocks, self.block);
+        facts.media = self.media.put_into(&mut blocks, self.block, self.ids);
         facts.template_inputs = template_hash(self.truncation, self.media.unplaced.as_ref());
         facts.session = facts.session.or_else(|| of_first_blocks(&blocks));
         facts.prompt = Prompt {
@@ -211,34 +205,33 @@ impl Media {
         Some(())
     }
 
-    /// Makes each block depend on the media that begin in it, as the ids in their places are the same
-    /// whatever is put there; the blocks after it depend on it in any case. Tells the first media.
-    fn put_into(&mut self, blocks: &mut [BlockHash], size: BlockSize) -> Vec<MediaItem> {
+    /// Puts the media in their places among the ids, of which a text has none. Tells the first media.
+    fn put_into(
+        &mut self,
+        blocks: &mut [BlockHash],
+        size: BlockSize,
+        ids: Option<u64>,
+    ) -> Vec<MediaItem> {
         let mut media = Vec::new();
+        let mut placed = Vec::new();
         for (index, content) in core::mem::take(&mut self.contents).into_iter().enumerate() {
             let place = self.places.get(index).copied();
-            match place {
-                Some(place) => {
-                    let block = u64::from(place.offset) / size.tokens().0;
-                    let block = usize::try_from(block).ok();
-                    if let Some(block) = block.and_then(|block| blocks.get_mut(block)) {
-                        let BlockKey(mixed) = BlockKey(block.0).then(BlockHash(content));
-                        *block = BlockHash(mixed);
-                    }
-                }
+            if media.len() < MEDIA_MAX {
+                media.push(MediaItem {
+                    kind: MediaKind::Image,
+                    content,
+                    tokens: place.unwrap_or_default().tokens(),
+                });
+            }
+            match place.filter(|place| ids.is_some_and(|ids| place.is_within(ids))) {
+                Some(place) => placed.push((place, content)),
                 None => self
                     .unplaced
                     .get_or_insert_with(Xxh3Default::new)
                     .update(&content.to_le_bytes()),
             }
-            if media.len() < MEDIA_MAX {
-                media.push(MediaItem {
-                    kind: MediaKind::Image,
-                    content,
-                    tokens: Tokens(place.unwrap_or_default().length.into()),
-                });
-            }
         }
+        places::put_into(blocks, size, placed);
         media
     }
 }
@@ -270,9 +263,6 @@ const fn low(number: u64) -> u32 {
 
 /// What begins the bytes of a text, so that no list of ids has the same.
 const TEXT_MARK: [u8; 1] = [marks::TEXT];
-
-/// Media of one prompt whose places are kept. Those beyond change the whole prompt's keys.
-const PLACES_MAX: usize = 1024;
 
 #[cfg(test)]
 mod tests;

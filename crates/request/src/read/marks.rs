@@ -58,7 +58,6 @@ pub(crate) const fn of_segment(kind: SegmentKind) -> Option<u8> {
         | SegmentKind::Input
         | SegmentKind::Prompts
         | SegmentKind::PromptsOrObjects
-        | SegmentKind::Ids
-        | SegmentKind::MediaHashes => None,
+        | SegmentKind::Ids => None,
     }
 }

@@ -11,7 +11,8 @@ use pointsman_domain::facts::{MEDIA_MAX, MediaItem, NameHash, Prompt, Session, S
 use pointsman_json::lexer::Kind;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::form::{Form, SegmentForm, SegmentKind};
+use super::features::Features;
+use super::form::{Form, SegmentForm};
 use super::transcript::{State, Transcript, Written};
 use crate::rejection::Rejection;
 
@@ -30,6 +31,8 @@ pub(crate) struct Found {
     pub(crate) prompt: Prompt,
     /// The first media in it.
     pub(crate) media: Vec<MediaItem>,
+    /// Whether the media that are listed changed the prompt where they are.
+    pub(crate) is_media_placed: bool,
     /// Names its conversation.
     pub(crate) session: Option<Session>,
     /// How many prompts it is: each is answered by itself.
@@ -130,69 +133,67 @@ impl Segments {
             .map(|(_, found)| found)
     }
 
-    /// The prompt.
-    pub(crate) fn finish(self) -> Found {
-        let mut media = Vec::new();
-        let mut parts = Vec::new();
-        for (form, mut written) in self.form.segments.iter().zip(self.written) {
-            if written.state != State::Read {
+    /// The prompt, with the media in it that `features` lists.
+    pub(crate) fn finish(self, features: Option<&Features>) -> Found {
+        let mut parts = self.written;
+        parts.retain(|part| part.state == State::Read);
+        let mut found = Found {
+            prompt: Prompt {
+                is_counted: !parts.is_empty() && parts.iter().all(|part| part.ids.is_some()),
+                ..Prompt::unknown(self.block)
+            },
+            media: Vec::new(),
+            is_media_placed: false,
+            session: None,
+            prompts: NonZeroU32::MIN,
+        };
+        let last = parts.len().saturating_sub(1);
+        let mut is_hashed = true;
+        for (index, mut part) in parts.into_iter().enumerate() {
+            found.prompt.tokens += part.tokens();
+            found.media.append(&mut part.media);
+            // A key depends on all that comes before it.
+            is_hashed &= part.is_hashed();
+            let blocks = if index < last {
+                part.hasher.close();
+                part.hasher.finish()
+            } else {
+                found.end(part, features)
+            };
+            if !is_hashed {
                 continue;
             }
-            media.append(&mut written.media);
-            if form.kind != SegmentKind::MediaHashes {
-                parts.push(written);
+            if found.prompt.blocks.is_empty() {
+                found.prompt.blocks = blocks;
+            } else {
+                found.prompt.blocks.extend(blocks);
             }
         }
-        media.truncate(MEDIA_MAX);
-        let session = parts.last().and_then(session);
-        let prompts = parts.last().map_or(0, |part| part.prompts);
-        Found {
-            prompt: joined(parts, self.block),
-            media,
-            session,
-            prompts: NonZeroU32::new(prompts).unwrap_or(NonZeroU32::MIN),
-        }
+        found.prompt.blocks.truncate(BLOCKS_MAX);
+        found.media.truncate(MEDIA_MAX);
+        found
     }
 }
 
-/// The prompt that the parts make together.
-fn joined(parts: Vec<Written>, block_size: BlockSize) -> Prompt {
-    let mut prompt = Prompt {
-        is_counted: !parts.is_empty() && parts.iter().all(|part| part.ids.is_some()),
-        ..Prompt::unknown(block_size)
-    };
-    let last = parts.len().saturating_sub(1);
-    let mut is_hashed = true;
-    for (index, mut part) in parts.into_iter().enumerate() {
-        prompt.tokens += part.tokens();
-        // A key depends on all that comes before it.
-        is_hashed &= part.is_hashed();
-        if !is_hashed {
-            continue;
+impl Found {
+    /// Takes what the last part says besides its blocks, and gives these.
+    fn end(&mut self, part: Written, features: Option<&Features>) -> Vec<BlockHash> {
+        let (ids, is_hashed) = (part.ids_alone(), part.is_hashed());
+        let mut blocks = part.hasher.finish();
+        if let Some(features) = features {
+            let listed = features.put_into(&mut blocks, self.prompt.block_size, ids);
+            self.media.extend(listed.media);
+            self.is_media_placed = listed.is_placed;
         }
-        if index < last {
-            part.hasher.close();
+        self.prompts = NonZeroU32::new(part.prompts).unwrap_or(NonZeroU32::MIN);
+        // The beginning of the last part stays as it is while the part grows: messages up to the first
+        // of a user's, or else the first blocks.
+        if is_hashed {
+            let named = part.session.map(of_prompt);
+            self.session = named.or_else(|| of_first_blocks(&blocks));
         }
-        let blocks = part.hasher.finish();
-        if prompt.blocks.is_empty() {
-            prompt.blocks = blocks;
-        } else {
-            prompt.blocks.extend(blocks);
-        }
+        blocks
     }
-    prompt.blocks.truncate(BLOCKS_MAX);
-    prompt
-}
-
-/// Names the conversation by the beginning of its last part, which stays as it is while the part
-/// grows: messages up to the first of a user's, or else the first blocks.
-fn session(part: &Written) -> Option<Session> {
-    if !part.is_hashed() {
-        return None;
-    }
-    part.session
-        .map(of_prompt)
-        .or_else(|| of_first_blocks(part.hasher.hashes()))
 }
 
 /// Names a conversation by the first blocks of its prompt. One that has fewer gets no name, as it would

@@ -9,6 +9,7 @@ use pointsman_domain::facts::{ModelName, RequestFacts};
 use pointsman_json::lexer::{Kind, Visit};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use super::features::Features;
 use super::finding::Finding;
 use super::fingerprint::Fingerprint;
 use super::form::{DEPTH_MAX, Fact, Form, Row};
@@ -39,6 +40,8 @@ pub(crate) struct Reader {
     fingerprint: Fingerprint,
     segment_depth: usize,
     segments: Segments,
+    /// What is listed of media, once anything is.
+    features: Option<Box<Features>>,
     scalar: Scalar,
     model: Model,
 }
@@ -93,6 +96,7 @@ impl Reader {
             fingerprint: Fingerprint::new(),
             segment_depth: 0,
             segments: Segments::new(form, block),
+            features: None,
             scalar: Scalar::new(),
             model: Model::missing(),
         }
@@ -127,8 +131,10 @@ impl Reader {
                 slot.finding.give(fact, facts);
             }
         }
-        facts.template_inputs = template_hash(given());
-        let found = self.segments.finish();
+        let found = self.segments.finish(self.features.as_deref());
+        // What is in its place changes the prompt from there.
+        let from_start = given().filter(|(row, _)| row.listing.is_none() || !found.is_media_placed);
+        facts.template_inputs = template_hash(from_start);
         facts.prompt = found.prompt;
         facts.media = found.media;
         facts.choices = facts.choices.saturating_mul(found.prompts);
@@ -170,7 +176,16 @@ impl Reader {
             if let Some(segment) = row.segment {
                 self.segments.forget(segment);
             }
+            if let (Some(listing), Some(features)) = (row.listing, &mut self.features) {
+                features.forget(listing);
+            }
         }
+    }
+
+    /// Who takes the tokens, where they are a list of media.
+    fn listing(&mut self) -> Option<&mut Features> {
+        let features = self.features.as_deref_mut();
+        features.filter(|_| self.wanted & LISTING != 0)
     }
 
     /// The slot of a row that gives something.
@@ -202,6 +217,11 @@ impl Reader {
                 self.fingerprint.clear();
                 self.template = (depth, index);
                 self.wanted |= TEMPLATE;
+                if let Some(listing) = row.listing {
+                    let features = self.features.get_or_insert_with(Box::default);
+                    features.start(listing);
+                    self.wanted |= LISTING;
+                }
             }
             if let Some(segment) = row.segment {
                 self.segments.start(segment);
@@ -230,7 +250,7 @@ impl Reader {
             self.segments.stop();
         }
         if self.wanted & TEMPLATE != 0 && self.template.0 == depth {
-            self.wanted &= !TEMPLATE;
+            self.wanted &= !(TEMPLATE | LISTING);
             let template = Some(self.fingerprint.digest());
             if let Some(slot) = self.slot(self.template.1) {
                 slot.template = template;
@@ -285,6 +305,9 @@ impl Visit for Reader {
         }
         if self.wanted & TEMPLATE != 0 {
             self.fingerprint.begin(kind);
+            if let Some(features) = self.listing() {
+                features.begin(kind);
+            }
         }
         if matches!(kind, Kind::Object | Kind::Array) {
             self.depth += 1;
@@ -307,6 +330,9 @@ impl Visit for Reader {
         }
         if self.wanted & TEMPLATE != 0 {
             self.fingerprint.part(part);
+            if let Some(features) = self.listing() {
+                features.part(part);
+            }
         }
         if self.wanted & SCALAR != 0 {
             self.scalar.part(part);
@@ -324,6 +350,9 @@ impl Visit for Reader {
         }
         if self.wanted & TEMPLATE != 0 {
             self.fingerprint.end(kind);
+            if let Some(features) = self.listing() {
+                features.end(kind);
+            }
         }
         if kind == Kind::Key {
             if self.wanted & NAME != 0 {
@@ -377,3 +406,5 @@ const SEGMENT: u8 = 2;
 const TEMPLATE: u8 = 4;
 /// The text or number is wanted for a fact.
 const SCALAR: u8 = 8;
+/// The tokens that are hashed as a template input are also a list of media.
+const LISTING: u8 = 16;

@@ -86,7 +86,7 @@ enum Target {
     Name,
     Text,
     Payload(MediaKind),
-    Hash(MediaKind),
+    Unsettled,
     Id,
 }
 
@@ -119,6 +119,11 @@ impl Written {
         let text_bytes = self.hasher.bytes().saturating_sub(self.unrendered_bytes);
         self.ids
             .map_or_else(|| Tokens::of_text_bytes(text_bytes), Tokens)
+    }
+
+    /// The number of token ids, where it is one list of them and nothing else is hashed.
+    pub(crate) fn ids_alone(&self) -> Option<u64> {
+        self.ids.filter(|_| self.unrendered_bytes == 0)
     }
 
     /// Whether its bytes are hashed, and not only counted.
@@ -241,7 +246,7 @@ impl Transcript {
             Step::Absent | Step::Wrong => {}
             Step::Text => self.begin_text(word, kind),
             Step::Payload(media) => self.begin_payload(Target::Payload(media)),
-            Step::Hash(media) => self.begin_payload(Target::Hash(media)),
+            Step::Unsettled => self.begin_payload(Target::Unsettled),
             Step::Prompt => self.begin_prompt(),
             Step::Id => {
                 self.expect(Form::Ids);
@@ -258,7 +263,7 @@ impl Transcript {
             Target::Text => self.written.hasher.push(part),
             Target::Nothing => return,
             Target::Name => self.part_of_name(part),
-            Target::Payload(_) | Target::Hash(_) => self.media.part(part),
+            Target::Payload(_) | Target::Unsettled => self.media.part(part),
             Target::Id => self.part_of_id(part),
         }
         if self.watch != Watch::Nothing {
@@ -295,11 +300,8 @@ impl Transcript {
             self.name.clear();
             self.word = Word::Other;
             Target::Name
-        } else if self.context == Context::Skipped {
-            Target::Nothing
         } else {
-            self.mark(marks::NAME);
-            Target::Text
+            Target::Nothing
         };
     }
 
@@ -362,6 +364,9 @@ impl Transcript {
             return;
         }
         self.end_pending();
+        if self.context == Context::Message {
+            self.settle();
+        }
         let outer = self.outer.pop().unwrap_or(Context::Skipped);
         let left = core::mem::replace(&mut self.context, outer);
         self.forget_hint(left);
@@ -413,7 +418,7 @@ impl Transcript {
             Target::Nothing | Target::Name | Target::Id => return,
             Target::Text => self.end_watch(),
             Target::Payload(kind) => self.end_payload(kind),
-            Target::Hash(kind) => self.end_hash(kind),
+            Target::Unsettled => self.end_unsettled(),
         }
         self.target = Target::Nothing;
         let is_root = matches!(self.context, Context::Root(_));
@@ -432,6 +437,9 @@ impl Transcript {
             Watch::Type => {
                 self.hint = Hint::of(self.watched.head());
                 self.type_media();
+                if self.context == Context::Message {
+                    self.settle();
+                }
             }
             Watch::BlockText => {
                 self.block_counts = !self.watched.head().starts_with(UNRENDERED_BLOCK);

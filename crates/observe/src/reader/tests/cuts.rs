@@ -101,6 +101,40 @@ fn event(dialect: Dialect) -> BoxedStrategy<&'static str> {
     proptest::sample::select(events).boxed()
 }
 
+/// What is told of a body that breaks off behind these pieces, once they are told.
+fn told_at_a_break(expected: Expected, pieces: &[&str]) -> Vec<Observation> {
+    let mut reader = Reader::new(expected);
+    for piece in pieces {
+        reader.chunk(&Bytes::copy_from_slice(piece.as_bytes()), &mut |_| {});
+    }
+    let mut seen = Vec::new();
+    reader.cut(&mut |observation| seen.push(observation));
+    seen
+}
+
+#[test]
+fn a_body_that_breaks_off_tells_the_counts_that_came_and_no_end() {
+    let chunk = r#"data: {"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":7,"completion_tokens":1}}"#;
+    let (chunk, token) = (format!("{chunk}\n\n"), format!("{TOKEN}\n\n"));
+    assert_eq!(told_at_a_break(CHAT, &[&chunk]), [usage(7, 1)]);
+    assert_eq!(told_at_a_break(CHAT, &[&chunk, "data: {"]), [usage(7, 1)]);
+    for pieces in [&[][..], &[token.as_str()], &[chunk.trim_end()]] {
+        assert_eq!(told_at_a_break(CHAT, pieces), [], "{pieces:?}");
+    }
+    let body = r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1}"#;
+    assert_eq!(told_at_a_break(JSON, &[body]), []);
+}
+
+#[test]
+fn a_body_that_breaks_off_when_all_is_told_tells_nothing_again() {
+    let end = format!("{TOKEN}\n\n{STOP}\n\n{USAGE}\n\n");
+    assert_eq!(told_at_a_break(CHAT, &[&end]), []);
+    let mut reader = Reader::new(CHAT);
+    reader.chunk(&Bytes::from(end), &mut |_| {});
+    reader.finish(&mut |_| {});
+    reader.cut(&mut |observation| panic!("{observation:?}"));
+}
+
 proptest! {
     #[test]
     fn b38_byte_by_byte_is_the_same_as_whole(

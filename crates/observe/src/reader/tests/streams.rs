@@ -232,6 +232,10 @@ fn responses_that_call_are_cut_or_fail() {
         stream(Dialect::Responses),
         &[
             (
+                r#"data: {"type":"response.web_search_call.in_progress","output_index":0,"item_id":"ws_1"}"#,
+                NOTHING,
+            ),
+            (
                 r#"data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","name":"f","arguments":""}}"#,
                 &[OUTPUT, VISIBLE],
             ),

@@ -77,6 +77,9 @@ fn a_member_with_every_optional_field_is_read() {
     full.extend([0, 0]);
     full.extend(data);
     assert_eq!(whole(&full, Coding::Gzip).as_deref(), Ok(TEXT));
+    for end in 0..full.len() {
+        assert_eq!(whole(&full[..end], Coding::Gzip), Err(Undecodable), "{end}");
+    }
     full[3] |= 0b0010_0000;
     assert_eq!(whole(&full, Coding::Gzip), Err(Undecodable));
 }

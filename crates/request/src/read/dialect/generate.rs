@@ -1,16 +1,21 @@
 //! `…/inference/v1/generate`, vLLM's own form: token ids, and media by the hashes of what is put in
-//! their places.
+//! their places, or by where they lie.
+
+use pointsman_domain::facts::MediaKind;
 
 use super::shared;
 use crate::read::form::{
-    Fact, Form, ModelRule, Row, SegmentKind, count, demanded, inner, joined, optional, segment,
+    Fact, Form, Listing, ModelRule, Row, SegmentKind, count, demanded, inner, joined, listing,
+    optional, segment,
 };
 
 /// The table.
 pub(super) static FORM: Form = Form::new(
     &joined::<{ count(GROUPS) }>(GROUPS),
     &[
-        optional(SegmentKind::MediaHashes),
+        // Their places are where the engine finds its own marks for them among the ids, which differ
+        // from model to model, so they come before the ids.
+        optional(SegmentKind::Media(MediaKind::File)),
         demanded(
             SegmentKind::Ids,
             "token_ids",
@@ -22,14 +27,11 @@ pub(super) static FORM: Form = Form::new(
 
 const GROUPS: &[&[Row]] = &[&ROWS, &shared::COMMON];
 
-const ROWS: [Row; 6] = [
-    // The ids in the places of media are the same whatever is put there.
-    Row {
-        inner: &["mm_hashes"],
-        is_template: true,
-        ..segment("features", 0)
-    },
+const ROWS: [Row; 8] = [
+    segment("content_parts", 0),
     segment("token_ids", 1),
+    listing("features", &["mm_hashes"], Listing::Hashes),
+    listing("features", &["mm_placeholders"], Listing::Places),
     inner("sampling_params", &["max_tokens"], Fact::OutputCap),
     inner("sampling_params", &["n"], Fact::Choices),
     inner("sampling_params", &["structured_outputs"], Fact::Format),

@@ -42,7 +42,9 @@ const ROWS: [Row; 4] = [
     fact("max_output_tokens", Fact::OutputCap),
 ];
 
-/// A conversation keeps its name, and a response that is built on has another one each turn.
+/// What the server puts before the input from what it keeps, and how it shortens the whole. The name of
+/// a conversation is the same at each of its turns, so it is the session too; that of the response before
+/// is new at each turn.
 const EARLIER_TURNS: [Row; 8] = [
     fact("conversation", Fact::Session),
     inner("conversation", &["id"], Fact::Session),

@@ -11,7 +11,8 @@ use crate::read::form::{
 /// The table.
 pub(super) static FORM: Form = Form::new(
     &joined::<{ count(GROUPS) }>(GROUPS),
-    // Where in the text media belong is not known, so they come before it.
+    // The engine puts media where it finds its own marks for them in the text or among the ids, which
+    // differ from model to model, so they come before both.
     &[
         optional(SegmentKind::Media(MediaKind::Image)),
         optional(SegmentKind::Media(MediaKind::Video)),

@@ -139,6 +139,16 @@ fn ids_may_come_one_by_one_and_in_several_messages() {
 }
 
 #[test]
+fn the_text_that_ids_were_made_of_is_passed_over() {
+    let text = [1 << 3 | 2, 4, b't', b'e', b'x', b't'];
+    let ids = ids(0..9).encode_to_vec();
+    let inner = [&text[..], &ids, &text].concat();
+    let length = u8::try_from(inner.len()).unwrap();
+    let message = [&[2 << 3 | 2, length], &inner[..]].concat();
+    assert_eq!(facts(&message), generate(&of_ids(9)));
+}
+
+#[test]
 fn of_a_text_and_ids_the_last_counts() {
     let (text, ids) = (of_text("some text of two blocks and more"), of_ids(9));
     let [text_first, ids_first] = [(&text, &ids), (&ids, &text)]
@@ -215,7 +225,17 @@ fn media_change_the_key_from_where_they_begin() {
     assert_eq!(second.content, dog.media[0].content);
     assert_eq!((first.kind, first.tokens), (MediaKind::Image, Tokens(3)));
     // Behind the last full block nothing is in the cache anyway.
-    assert_eq!(shared(&plain, &with_media(&[("cat", Some(16))])), 4);
+    let behind = GenerateRequest {
+        mm_inputs: Some(MultimodalInputs {
+            mm_placeholders: vec![PlaceholderRange {
+                offset: 16,
+                length: 3,
+            }],
+            mm_hashes: vec!["cat".to_owned()],
+        }),
+        ..of_ids(19)
+    };
+    assert_eq!(shared(&plain, &generate(&behind)), 4);
 }
 
 #[test]
@@ -225,9 +245,26 @@ fn media_without_a_place_change_the_whole_key() {
     assert_eq!(shared(&plain, &cat), 0);
     assert_eq!(shared(&cat, &with_media(&[("dog", None)])), 0);
     assert_eq!(shared(&cat, &with_media(&[("cat", None)])), 4);
+    // Nor is any but an id a place.
+    for request in [of_ids(11), of_text("a text of some more blocks than these")] {
+        let of = |hash: &str| {
+            generate(&GenerateRequest {
+                mm_inputs: Some(MultimodalInputs {
+                    mm_placeholders: vec![PlaceholderRange {
+                        offset: 9,
+                        length: 3,
+                    }],
+                    mm_hashes: vec![hash.to_owned()],
+                }),
+                ..request.clone()
+            })
+        };
+        assert_eq!(shared(&of("cat"), &of("dog")), 0);
+        assert_eq!(of("cat").media.len(), 1);
+    }
     let many = |last| {
         let mut media = vec![("cat", Some(0)); PLACES_MAX];
-        media.push((last, Some(15)));
+        media.push((last, Some(13)));
         with_media(&media)
     };
     assert_eq!(many("dog").media.len(), MEDIA_MAX);
@@ -291,13 +328,33 @@ fn a_compressed_message_is_left_to_the_engine() {
 }
 
 #[test]
-fn what_is_no_message_is_left_to_the_engine() {
-    let whole = framed(0, &of_ids(9).encode_to_vec());
+fn a_message_that_is_cut_anywhere_is_left_to_the_engine() {
+    let full = GenerateRequest {
+        stream: true,
+        sampling_params: Some(SamplingParams {
+            max_tokens: Some(5),
+            constraint: Some(Constraint::Regex(".".into())),
+            ..SamplingParams::default()
+        }),
+        mm_inputs: Some(MultimodalInputs {
+            mm_placeholders: vec![PlaceholderRange {
+                offset: 1,
+                length: 3,
+            }],
+            mm_hashes: vec!["cat".to_owned()],
+        }),
+        ..of_ids(9)
+    };
+    let whole = framed(0, &full.encode_to_vec());
     for end in 0..whole.len() {
         let body = Bytes::copy_from_slice(&whole[..end]);
         let facts = facts_of(Dialect::GrpcGenerate, &[body]);
         assert_eq!(facts, unread(Dialect::GrpcGenerate), "{end}");
     }
+}
+
+#[test]
+fn what_is_no_message_is_left_to_the_engine() {
     for message in [
         // A field that is longer than the message, or than any.
         &[2 << 3 | 2, 5, 0][..],

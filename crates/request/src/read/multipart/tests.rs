@@ -1,5 +1,5 @@
 use pointsman_domain::block::BlockSize;
-use pointsman_domain::facts::{MediaItem, MediaKind, NameHash};
+use pointsman_domain::facts::{MEDIA_MAX, MediaItem, MediaKind, NameHash};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -278,6 +278,24 @@ fn b07_cuts_at_every_byte_change_nothing() {
 fn confusing() -> impl Strategy<Value = Vec<u8>> {
     let byte = proptest::sample::select(&b"\r\r\n\n--X :;=\"a"[..]);
     proptest::collection::vec(byte, 0..60)
+}
+
+#[test]
+fn only_the_first_files_are_told() {
+    let contents: Vec<_> = (0..=MEDIA_MAX).map(|index| index.to_string()).collect();
+    let file = |content| ("file", str::as_bytes(content));
+    let mut parts: Vec<_> = contents.iter().map(|content| file(content)).collect();
+    parts.push(("model", b"whisper"));
+    let (facts, _) = facts(&form(&parts));
+    let first = contents.iter().take(MEDIA_MAX);
+    assert!(
+        facts
+            .media
+            .into_iter()
+            .eq(first.map(|content| audio(content.as_bytes())))
+    );
+    // What comes behind them is read all the same.
+    assert_eq!(facts.model, named("whisper"));
 }
 
 proptest! {

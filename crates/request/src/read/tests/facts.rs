@@ -80,6 +80,13 @@ fn where_two_members_say_the_same_the_newer_one_counts_if_it_says_anything() {
     let only_older = r#","max_completion_tokens":"5","max_tokens":7"#;
     assert_eq!(cap(only_older), Some(Tokens(7)));
 
+    let choices = |members: &str| {
+        let body = format!(r#"{{"model":"m","token_ids":[1],{members}}}"#);
+        read("/inference/v1/generate", &body).choices.get()
+    };
+    assert_eq!(choices(r#""n":3,"sampling_params":{"n":2}"#), 2);
+    assert_eq!(choices(r#""n":3,"sampling_params":{"n":"2"}"#), 3);
+
     let user = |members: &str| chat(members).user;
     let name = Some(NameHash::of(b"s"));
     assert_eq!(user(r#","safety_identifier":"s","user":null"#), name);
@@ -179,6 +186,10 @@ fn an_answer_that_must_have_a_form_is_told_from_free_text() {
         (CHAT, r#""response_format":null"#, false),
         (CHAT, r#""guided_json":{"type":"object"}"#, true),
         (CHAT, r#""guided_json":{}"#, false),
+        (CHAT, r#""guided_json":true"#, true),
+        (CHAT, r#""guided_choice":7"#, true),
+        (CHAT, r#""guided_choice":false"#, false),
+        (CHAT, r#""guided_regex":"""#, false),
         (CHAT, r#""guided_choice":["a"]"#, true),
         (CHAT, r#""guided_regex":"a+""#, true),
         (CHAT, r#""structured_outputs":{"choice":["a"]}"#, true),

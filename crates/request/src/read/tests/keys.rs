@@ -1,5 +1,3 @@
-use pointsman_domain::facts::MediaKind;
-
 use super::*;
 
 /// A chat that is long enough for what comes before it to lie in full blocks.
@@ -227,43 +225,6 @@ fn what_a_server_remembers_changes_the_whole_key() {
         let facts = read_json(RESPONSES, &with(&body(RESPONSES), &remembered));
         assert_eq!(shared(&facts, &base), 0, "{remembered}");
     }
-}
-
-#[test]
-fn hashes_of_media_change_the_key_and_are_told() {
-    let path = "/inference/v1/generate";
-    let generate = |features: Value| {
-        read_json(
-            path,
-            &json!({"model": "m", "token_ids": [1, 2, 3, 4], "features": features}),
-        )
-    };
-    let one = generate(json!({"mm_hashes": {"image": ["a", "b"], "video": ["c"]}}));
-    let kinds: Vec<_> = one
-        .media
-        .iter()
-        .map(|item| (item.kind, item.tokens))
-        .collect();
-    let nothing = Tokens::ZERO;
-    assert_eq!(
-        kinds,
-        [
-            (MediaKind::Image, nothing),
-            (MediaKind::Image, nothing),
-            (MediaKind::Video, nothing)
-        ]
-    );
-    // The ids are all of the prompt.
-    assert_eq!(one.prompt.tokens, Tokens(4));
-    assert_eq!(one.prompt.blocks.len(), 4);
-    assert!(one.prompt.is_counted);
-    let other = generate(json!({"mm_hashes": {"image": ["a", "x"], "video": ["c"]}}));
-    assert_eq!(one.media[0], other.media[0]);
-    assert_ne!(one.media[1], other.media[1]);
-    assert_eq!(shared(&one, &other), 0);
-    let none = generate(json!({"kwargs_data": {"image": ["AAAA"]}, "mm_hashes": null}));
-    assert_eq!(none.media, []);
-    assert_eq!(none.template_inputs, 0);
 }
 
 #[test]

@@ -22,7 +22,14 @@ fn members() -> Vec<(&'static str, Value)> {
             json!([{"type": "text", "text": "You are a pointsman."}]),
         ),
         ("instructions", json!("You are a pointsman.")),
-        ("features", json!({"mm_hashes": {"image": ["a"]}})),
+        (
+            "features",
+            json!({
+                "mm_hashes": {"image": ["a"]},
+                "mm_placeholders": {"image": [{"offset": 1, "length": 1}]},
+            }),
+        ),
+        ("content_parts", json!([{"type": "image_url", "url": "u"}])),
         ("reasoning", json!({"effort": "low"})),
         (
             "thinking",

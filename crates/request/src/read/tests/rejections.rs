@@ -154,6 +154,19 @@ fn a_body_that_is_no_object_is_refused() {
 }
 
 #[test]
+fn only_a_fault_of_one_member_has_a_field() {
+    for (body, field) in [
+        ("[]", None),
+        ("secret", None),
+        (r#"{"model":"m"}"#, Some("messages")),
+        (r#"{"model":"m","messages":[]}"#, Some("messages")),
+        (r#"{"model":7,"messages":["x"]}"#, Some("model")),
+    ] {
+        assert_eq!(refused(CHAT, body).field(), field, "{body}");
+    }
+}
+
+#[test]
 fn a_body_that_is_no_json_is_refused_with_the_place_of_the_fault() {
     for (body, at) in [
         ("secret", 0),

@@ -29,8 +29,6 @@ pub(super) enum Context {
     Tool,
     /// What a member for media holds.
     Media(MediaKind),
-    /// What the member for hashes of media holds.
-    Hashes(MediaKind),
     /// A list of prompts, which may be objects.
     Prompts(Objects),
     /// A list of token ids.
@@ -63,8 +61,8 @@ pub(super) enum Step {
     Text,
     /// The content of media, or where it lies.
     Payload(MediaKind),
-    /// A hash of media.
-    Hash(MediaKind),
+    /// The content of media or a text, as the type says that comes behind it.
+    Unsettled,
     /// A prompt of text among prompts.
     Prompt,
     /// A token id.
@@ -97,6 +95,8 @@ pub(super) enum Word {
     Media(MediaKind),
     /// Holds media of the kind that the part's type says.
     AnyMedia,
+    /// What a call of a tool gave, which is media if the call's type says so.
+    Result,
 }
 
 /// What the type of a part says of the media in it.
@@ -116,7 +116,9 @@ impl Word {
             b"text" => Self::Text,
             // The output of a tool is written like a message's content.
             b"content" | b"output" => Self::Content,
-            b"detail" | b"format" | b"filename" | b"media_type" | b"mime_type" => Self::Format,
+            b"detail" | b"format" | b"filename" | b"media_type" | b"mime_type" | b"uuid" => {
+                Self::Format
+            }
             // Clients move their cache marks from turn to turn, which would give earlier messages
             // other hashes.
             b"cache_control" => Self::Unrendered,
@@ -128,6 +130,7 @@ impl Word {
             b"video" | b"video_url" => Self::Media(MediaKind::Video),
             b"file" => Self::Media(MediaKind::File),
             b"file_data" | b"file_id" | b"file_url" => Self::AnyMedia,
+            b"result" => Self::Result,
             _ => Self::Other,
         }
     }
@@ -137,9 +140,11 @@ impl Hint {
     pub(super) fn of(name: &[u8]) -> Self {
         match name {
             b"text" => Self::Text,
-            b"image" | b"input_image" => Self::Kind(MediaKind::Image),
-            b"audio" | b"input_audio" => Self::Kind(MediaKind::Audio),
-            b"video" | b"input_video" => Self::Kind(MediaKind::Video),
+            b"image" | b"image_url" | b"input_image" | b"image_generation_call" => {
+                Self::Kind(MediaKind::Image)
+            }
+            b"audio" | b"audio_url" | b"input_audio" => Self::Kind(MediaKind::Audio),
+            b"video" | b"video_url" | b"input_video" => Self::Kind(MediaKind::Video),
             _ => Self::Unknown,
         }
     }
@@ -164,14 +169,13 @@ impl Context {
             Self::Parts => list(Self::Part, kind),
             Self::Prompts(objects) => prompt(objects, kind),
             Self::Ids => id(kind),
-            Self::Hashes(media) => hash(media, word, kind),
-            Self::Verbatim => verbatim(kind),
             Self::Tools if kind == Kind::Object => Step::Enter(Self::Tool),
-            Self::Tools => verbatim(kind),
+            Self::Tools | Self::Verbatim => verbatim(kind),
             // A null says what a missing member says, and clients write either.
             _ if word == Word::Unrendered => Step::Absent,
             _ if kind == Kind::Null && word != Word::Long => Step::Absent,
             Self::Tool => verbatim(kind),
+            Self::Message if word == Word::Result && kind == Kind::String => result(hint),
             Self::Message | Self::Block | Self::Part => member(word, hint, kind),
             Self::Media(media) => in_media(media, word, hint, kind),
         }
@@ -181,12 +185,7 @@ impl Context {
     pub(super) const fn is_open(self) -> bool {
         matches!(
             self,
-            Self::Message
-                | Self::Block
-                | Self::Part
-                | Self::Tool
-                | Self::Media(_)
-                | Self::Hashes(_)
+            Self::Message | Self::Block | Self::Part | Self::Tool | Self::Media(_)
         )
     }
 
@@ -194,7 +193,7 @@ impl Context {
     pub(super) const fn has_ends(self) -> bool {
         !matches!(
             self,
-            Self::Root(_) | Self::Prompts(_) | Self::Ids | Self::Hashes(_) | Self::Skipped
+            Self::Root(_) | Self::Prompts(_) | Self::Ids | Self::Skipped
         )
     }
 
@@ -206,7 +205,7 @@ impl Context {
             (
                 Self::Messages | Self::Blocks | Self::Tools | Self::Prompts(_),
                 Self::Root(_)
-            ) | (Self::Skipped | Self::Hashes(_) | Self::Ids, _)
+            ) | (Self::Skipped | Self::Ids, _)
         )
     }
 }
@@ -230,7 +229,6 @@ fn root(segment: SegmentKind, kind: Kind) -> Step {
         SegmentKind::PromptsOrObjects => enter(Context::Prompts(Objects::Allowed)),
         SegmentKind::Ids => enter(Context::Prompts(Objects::WrongAsTexts)),
         SegmentKind::Media(media) => in_media(media, Word::None, Hint::Unknown, kind),
-        SegmentKind::MediaHashes => hash(MediaKind::File, Word::None, kind),
     }
 }
 
@@ -263,6 +261,14 @@ fn member(word: Word, hint: Hint, kind: Kind) -> Step {
     }
 }
 
+/// What the result of a call is.
+const fn result(hint: Hint) -> Step {
+    match hint {
+        Hint::Kind(media) => Step::Payload(media),
+        Hint::Unknown | Hint::Text => Step::Unsettled,
+    }
+}
+
 const fn media_member(media: MediaKind, kind: Kind) -> Step {
     match kind {
         Kind::String => Step::Payload(media),
@@ -278,18 +284,6 @@ fn in_media(media: MediaKind, word: Word, hint: Hint, kind: Kind) -> Step {
         // A document may be written out.
         _ if hint == Hint::Text && kind == Kind::String => Step::Text,
         _ => media_member(media, kind),
-    }
-}
-
-const fn hash(media: MediaKind, word: Word, kind: Kind) -> Step {
-    let media = match word {
-        Word::Media(media) => media,
-        _ => media,
-    };
-    match kind {
-        Kind::String => Step::Hash(media),
-        Kind::Object | Kind::Array => Step::Enter(Context::Hashes(media)),
-        _ => Step::Absent,
     }
 }
 

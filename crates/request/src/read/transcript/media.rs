@@ -15,6 +15,8 @@ pub(super) struct Media {
     bytes: u64,
     /// Media whose object has not ended, and may yet say that it is a text.
     pending: Option<Payload>,
+    /// What the current message's type has yet to say whether it is media.
+    unsettled: Option<Payload>,
     /// The index of what was told of the current part's media before the part's type.
     untyped: Option<usize>,
 }
@@ -34,6 +36,7 @@ impl Media {
             hash: Xxh3Default::new(),
             bytes: 0,
             pending: None,
+            unsettled: None,
             untyped: None,
         }
     }
@@ -41,6 +44,7 @@ impl Media {
     /// Forgets the media before.
     pub(super) const fn clear(&mut self) {
         self.pending = None;
+        self.unsettled = None;
         self.untyped = None;
     }
 
@@ -50,6 +54,15 @@ impl Media {
         self.bytes = self.bytes.saturating_add(part.len() as u64);
     }
 
+    /// What has ended.
+    fn payload(&self, kind: MediaKind) -> Payload {
+        Payload {
+            kind,
+            content: self.hash.digest(),
+            bytes: self.bytes,
+        }
+    }
+
     /// The type that comes next is of another part.
     pub(super) const fn forget_type(&mut self) {
         self.untyped = None;
@@ -57,7 +70,7 @@ impl Media {
 }
 
 impl Transcript {
-    /// The content of media begins, or a hash of it, or where it lies.
+    /// The content of media begins, or where it lies.
     pub(super) fn begin_payload(&mut self, target: Target) {
         self.end_pending();
         self.media.hash.reset();
@@ -67,20 +80,23 @@ impl Transcript {
 
     /// The content of media has ended, or where it lies.
     pub(super) fn end_payload(&mut self, kind: MediaKind) {
-        self.media.pending = Some(Payload {
-            kind,
-            content: self.media.hash.digest(),
-            bytes: self.media.bytes,
-        });
+        self.media.pending = Some(self.media.payload(kind));
         if !matches!(self.context, Context::Media(_)) {
             self.end_pending();
         }
     }
 
-    /// A hash of media has ended, whose place is in another part.
-    pub(super) fn end_hash(&mut self, kind: MediaKind) {
-        let content = self.media.hash.digest();
-        self.tell(kind, content, Tokens::ZERO);
+    /// What may be the content of media has ended.
+    pub(super) fn end_unsettled(&mut self) {
+        self.settle();
+        self.media.unsettled = Some(self.media.payload(MediaKind::File));
+    }
+
+    /// The type of a message has come, or its end: it is known whether what came before is media.
+    pub(super) fn settle(&mut self) {
+        if let Some(payload) = self.media.unsettled.take() {
+            self.write(payload, !matches!(self.hint, Hint::Kind(_)));
+        }
     }
 
     /// The object of media has ended, or the media is no object.
@@ -88,8 +104,13 @@ impl Transcript {
         let Some(payload) = self.media.pending.take() else {
             return;
         };
-        let digest = payload.content.to_le_bytes();
         let is_text = self.hint == Hint::Text && matches!(self.context, Context::Media(_));
+        self.write(payload, is_text);
+    }
+
+    /// Writes what was seen as a digest: as many bytes as a text has, or as any other media.
+    fn write(&mut self, payload: Payload, is_text: bool) {
+        let digest = payload.content.to_le_bytes();
         let bytes = if is_text {
             payload.bytes
         } else {
@@ -110,7 +131,11 @@ impl Transcript {
             .hasher
             .push(pattern.get(..rest).unwrap_or_default());
         if !is_text {
-            self.tell(payload.kind, payload.content, Tokens(MEDIA_TOKENS));
+            let kind = match (payload.kind, self.hint) {
+                (MediaKind::File, Hint::Kind(kind)) => kind,
+                (kind, _) => kind,
+            };
+            self.tell(kind, payload.content);
         }
     }
 
@@ -130,7 +155,7 @@ impl Transcript {
         }
     }
 
-    fn tell(&mut self, kind: MediaKind, content: u64, tokens: Tokens) {
+    fn tell(&mut self, kind: MediaKind, content: u64) {
         if self.written.media.len() < MEDIA_MAX {
             if kind == MediaKind::File {
                 self.media.untyped = Some(self.written.media.len());
@@ -138,7 +163,7 @@ impl Transcript {
             self.written.media.push(MediaItem {
                 kind,
                 content,
-                tokens,
+                tokens: Tokens(MEDIA_TOKENS),
             });
         }
     }

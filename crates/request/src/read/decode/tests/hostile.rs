@@ -19,6 +19,36 @@ impl Writer {
         }
     }
 
+    /// Codes come with their first bit first.
+    fn put_codes(&mut self, codes: &str) {
+        for bit in codes.bytes().filter(u8::is_ascii_digit) {
+            self.put(u64::from(bit - b'0'), 1);
+        }
+    }
+
+    /// The beginning of a last block that brings its codes along: how many symbols and distances have
+    /// one, and of the code for their lengths the lengths.
+    fn put_codes_for_lengths(&mut self, symbols: u64, distances: u64, lengths: &[(usize, u64)]) {
+        self.put(0b101, 3);
+        self.put(symbols - 257, 5);
+        self.put(distances - 1, 5);
+        self.put(15, 4);
+        for place in LENGTH_ORDER {
+            let length = lengths.iter().find(|(symbol, _)| *symbol == place);
+            self.put(length.map_or(0, |(_, length)| *length), 3);
+        }
+    }
+
+    /// The member, which decodes to this text.
+    fn member_of(mut self, text: &[u8]) -> Vec<u8> {
+        self.put(0, (8 - self.count) % 8);
+        let mut hash = crc32fast::Hasher::new();
+        hash.update(text);
+        self.put(hash.finalize().into(), 32);
+        self.put(text.len() as u64, 32);
+        self.bytes
+    }
+
     fn put(&mut self, bits: u64, count: u32) {
         self.bits |= bits << self.count;
         self.count += count;
@@ -29,6 +59,11 @@ impl Writer {
         }
     }
 }
+
+/// The order in which lengths of the code for lengths come.
+const LENGTH_ORDER: [usize; 19] = [
+    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+];
 
 /// How many bytes came to the sink before `body` failed, as it must.
 fn bytes_before_failure(body: &[u8], coding: Coding) -> u64 {
@@ -151,6 +186,78 @@ fn a_repetition_of_what_never_came_does_not_decode() {
         body.put(0, 8);
         // One byte has come, so that only the nearest is there; the checksum is wrong in any case.
         assert_eq!(whole(&body.bytes, Coding::Gzip), Err(Undecodable));
+    }
+}
+
+/// The lengths 0, 1, 2 and many zeros with the codes 00, 01, 10 and 11.
+const FOUR_LENGTHS: [(usize, u64); 4] = [(0, 2), (1, 2), (2, 2), (18, 2)];
+
+/// Writes the lengths of symbols up to 256 of which the first and, by `end`, the last have a code.
+fn put_lengths(body: &mut Writer, first: &str, end: &str) {
+    body.put_codes(first);
+    for zeros in [138, 255 - 138] {
+        body.put_codes("11");
+        body.put(zeros - 11, 7);
+    }
+    body.put_codes(end);
+}
+
+#[test]
+fn a_code_for_lengths_that_leaves_bits_without_a_symbol_does_not_decode() {
+    for (lengths, is_valid) in [
+        (&FOUR_LENGTHS[..], true),
+        (&FOUR_LENGTHS[..3], false),
+        (&[(1, 1)], false),
+    ] {
+        let mut body = Writer::new();
+        body.put_codes_for_lengths(257, 1, lengths);
+        // One bit for the symbol 0 and one for the end; no distance has any.
+        put_lengths(&mut body, "01", "01");
+        body.put_codes("00");
+        body.put_codes("0 1");
+        let expected = if is_valid {
+            Ok(vec![0])
+        } else {
+            Err(Undecodable)
+        };
+        assert_eq!(whole(&body.member_of(&[0]), Coding::Gzip), expected);
+    }
+}
+
+#[test]
+fn a_block_that_cannot_end_does_not_decode() {
+    let mut body = Writer::new();
+    body.put_codes_for_lengths(257, 1, &FOUR_LENGTHS);
+    // One bit for each of the symbols 0 and 1, and none for the end.
+    put_lengths(&mut body, "01 01", "");
+    body.put_codes("00");
+    body.put_codes("0 1");
+    assert_eq!(
+        whole(&body.member_of(&[0, 1]), Coding::Gzip),
+        Err(Undecodable)
+    );
+}
+
+#[test]
+fn a_distance_without_a_code_does_not_decode() {
+    // The only distance has the code 0.
+    for (distance, is_valid) in [("0", true), ("1", false)] {
+        let mut body = Writer::new();
+        body.put_codes_for_lengths(258, 1, &FOUR_LENGTHS);
+        // One bit for the symbol 0, two for the end and two for the shortest repetition.
+        put_lengths(&mut body, "01", "10");
+        body.put_codes("10");
+        body.put_codes("01");
+        // A zero, three times the one before, and the end.
+        body.put_codes("0 11");
+        body.put_codes(distance);
+        body.put_codes("10");
+        let expected = if is_valid {
+            Ok(vec![0; 4])
+        } else {
+            Err(Undecodable)
+        };
+        assert_eq!(whole(&body.member_of(&[0; 4]), Coding::Gzip), expected);
     }
 }
 

@@ -220,12 +220,70 @@ fn media_of_a_whole_segment_are_found_however_they_are_nested() {
 }
 
 #[test]
-fn hashes_of_media_are_listed_under_their_kinds() {
-    let hashes = json!({"image": ["a", null, "b"], "audio": ["a"], "other": [["c"]], "x": null});
-    let items = read(SegmentKind::MediaHashes, &hashes).media;
-    let kinds: Vec<_> = items.iter().map(|item| item.kind).collect();
-    use MediaKind::{Audio, File, Image};
-    // The text sorts the members by name.
-    assert_eq!(kinds, [Audio, Image, Image, File]);
-    assert_eq!(items[0].content, items[1].content);
+fn the_image_that_a_call_made_is_media_wherever_its_type_stands() {
+    let input = |members: &[String]| {
+        let messages = format!(r#"[{{{}}}]"#, members.join(","));
+        written(SegmentKind::Input, 1, &messages)
+    };
+    let call = |data: &str| {
+        [
+            r#""id":"ig_1""#.to_owned(),
+            format!(r#""result":"{data}""#),
+            r#""status":"completed""#.to_owned(),
+            r#""type":"image_generation_call""#.to_owned(),
+        ]
+    };
+    let large = "iVBORw0KGgo".repeat(10_000);
+    for order in [[0, 1, 2, 3], [0, 3, 2, 1], [3, 0, 1, 2], [1, 3, 0, 2]] {
+        let of = |data: &str| {
+            let members = call(data);
+            input(&order.map(|index| members[index].clone()))
+        };
+        let (small, large) = (of("iVBORw0KGgo"), of(&large));
+        for written in [&small, &large] {
+            let items: Vec<_> = written
+                .media
+                .iter()
+                .map(|item| (item.kind, item.tokens))
+                .collect();
+            assert_eq!(
+                items,
+                [(MediaKind::Image, Tokens(MEDIA_TOKENS))],
+                "{order:?}"
+            );
+        }
+        assert_eq!(small.hasher.bytes(), large.hasher.bytes(), "{order:?}");
+        assert_ne!(small.hasher.hashes(), large.hasher.hashes(), "{order:?}");
+        assert_eq!(small.hasher.hashes(), of("iVBORw0KGgo").hasher.hashes());
+        let image = json!([{"role": "user", "content": [{"image_url": "iVBORw0KGgo"}]}]);
+        assert_eq!(small.media, media(&image));
+    }
+}
+
+#[test]
+fn the_result_of_any_other_call_is_text_and_has_its_length() {
+    let text = "It has been written out. ".repeat(1000);
+    let count = |member: &str| {
+        let messages = format!(r#"[{{{member}}}]"#);
+        let written = written(SegmentKind::Input, 1, &messages);
+        assert_eq!(written.media, [], "{messages}");
+        let length = written.hasher.bytes() as usize;
+        assert!(length > text.len() && length < text.len() + 300, "{length}");
+        written.hasher.finish()
+    };
+    for other in [
+        r#""result":"TEXT""#,
+        r#""type":"search_call","result":"TEXT""#,
+        r#""result":"TEXT","type":"search_call""#,
+        r#""result":"TEXT","x":{"type":"image"}"#,
+        r#""result":["TEXT"],"type":"image_generation_call""#,
+        r#""type":"message","content":[{"result":"TEXT"}]"#,
+    ] {
+        let one = count(&other.replace("TEXT", &text));
+        let spelt = text.replacen("written", "spelled", 1);
+        assert_ne!(one, count(&other.replace("TEXT", &spelt)), "{other}");
+    }
+    // Of one that comes twice both count, as all that is written.
+    let twice = format!(r#""result":"a","result":"{text}","type":"search_call""#);
+    assert_ne!(count(&twice), count(&twice.replacen("\"a\"", "\"b\"", 1)));
 }
