@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(POINTSMAN_CACHE)/target
 BUILD := cargo build --profile=ci --workspace --bins '--test=*'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sim check counts fuzz generate format
+.PHONY: help demo test sim check counts coverage fuzz generate format
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ check: ## Run every check but the end-to-end tests.
 
 counts: ## Count the instructions of the hot functions; needs valgrind.
 	cargo xtask counts
+
+coverage: ## Tell which lines the unit tests of CRATES="request observe ..." do not reach.
+	cargo xtask coverage $(CRATES)
 
 fuzz: ## Look for inputs that break: FUZZ_TARGET=<part of a name>, FUZZ_SECONDS=<for each>.
 	cargo xtask fuzz $(if $(FUZZ_TARGET),--target='$(FUZZ_TARGET)') $(if $(FUZZ_SECONDS),--seconds=$(FUZZ_SECONDS))

@@ -2,6 +2,7 @@
 
 mod check;
 mod counts;
+mod coverage;
 mod deny;
 mod fuzz;
 mod generate;
@@ -44,6 +45,8 @@ enum Command {
         #[arg(long)]
         store: bool,
     },
+    /// Tell which lines of a crate its unit tests do not reach. Nothing depends on it.
+    Coverage(coverage::Options),
     /// Look for inputs that break the fuzz targets. What is found is kept beside the target's source.
     Fuzz(fuzz::Options),
     /// Run every check but the end-to-end tests: what a change must pass before review.
@@ -72,6 +75,7 @@ fn run(command: Command) -> Result<()> {
         Command::Generate { check: true } => generate::check(&workspace),
         Command::Counts { store: false } => counts::check(&workspace),
         Command::Counts { store: true } => counts::store(&workspace),
+        Command::Coverage(options) => coverage::tell(&workspace, &options),
         Command::Fuzz(options) => fuzz::run(&workspace, &options),
         Command::Check => check::check(&workspace),
         Command::Test => check::test(&workspace),

@@ -39,7 +39,9 @@ impl Tool<'_> {
     }
 
     fn is(&self, program: &Path) -> bool {
-        let said = Command::new(program).arg("--version").output();
+        // Cargo calls its own programs with their names first, and some want that.
+        let first = self.name.strip_prefix("cargo-");
+        let said = Command::new(program).args(first).arg("--version").output();
         let expected = format!("{} {}", self.name, self.version);
         said.is_ok_and(|said| said.stdout.trim_ascii() == expected.as_bytes())
     }
