@@ -94,9 +94,14 @@ impl Exchange {
 
 /// The headers of a chat request, with more of them.
 pub fn chat_headers(more: &[(&str, &str)]) -> Request {
+    headers(crate::chat::PATH, more)
+}
+
+/// The headers of a request to this path that a body follows, with more of them.
+pub fn headers(path: &str, more: &[(&str, &str)]) -> Request {
     let head = [
         (":method", "POST"),
-        (":path", crate::chat::PATH),
+        (":path", path),
         (":authority", "gateway"),
         ("content-type", "application/json"),
     ];
@@ -113,7 +118,15 @@ pub fn chat_headers(more: &[(&str, &str)]) -> Request {
     })
 }
 
-/// A request body in one message.
+/// A part of a request body that is not the last.
+pub fn body(body: Bytes) -> Request {
+    Request::RequestBody(HttpBody {
+        body,
+        ..HttpBody::default()
+    })
+}
+
+/// The last part of a request body, or all of it.
 pub fn last_body(body: Bytes) -> Request {
     Request::RequestBody(HttpBody {
         body,

@@ -16,6 +16,7 @@ pub mod chat;
 pub mod client;
 pub mod coding;
 pub mod exposition;
+pub mod frames;
 pub mod gateway;
 pub mod traffic;
 pub mod wait;

@@ -98,6 +98,9 @@ pub enum Wait {
     UndeclaredBody,
     /// More of a body that is held.
     Body,
+    /// The end of a stream on which the request was answered in place of an engine. All that the
+    /// gateway still needs is on its way to it.
+    Leave,
 }
 
 /// One ext_proc stream.
@@ -202,7 +205,8 @@ impl Stream {
             Life::Open if self.awaits_undeclared_body() => Some(Wait::UndeclaredBody),
             Life::Open if self.gathers_body() => Some(Wait::Body),
             Life::Open if self.awaits_headers() => Some(Wait::FirstMessage),
-            Life::Open | Life::Refused | Life::Closed => None,
+            Life::Refused => Some(Wait::Leave),
+            Life::Open | Life::Closed => None,
         }
     }
 
@@ -211,13 +215,13 @@ impl Stream {
     ///
     /// A gateway that declares no body mode is taken to be waiting itself, and the request is routed
     /// on its headers. A body that stalls is refused, which frees what is held. A stream on which
-    /// nothing comes at all is over.
+    /// nothing comes at all is over, and so is one that the gateway keeps open behind its answer.
     pub fn overdue(&mut self, wait: Wait, actions: &mut Vec<Action>) {
         if self.waits_for() != Some(wait) {
             return;
         }
         match wait {
-            Wait::FirstMessage => self.closed(actions),
+            Wait::FirstMessage | Wait::Leave => self.closed(actions),
             Wait::UndeclaredBody => {
                 if let Some(facts) = self.request.route_on_headers() {
                     self.modes.assume_waiting();

@@ -13,6 +13,7 @@ pub mod run;
 
 mod admin;
 mod clock;
+mod connections;
 mod discovery;
 mod eds;
 mod feeding;

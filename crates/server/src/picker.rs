@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
+use crate::connections::Connections;
 use crate::discovery::{self, EndpointsFile};
 use crate::eds::EdsTable;
 use crate::feeding::{self, Feed};
@@ -44,6 +45,8 @@ pub(crate) struct Picker {
     background: Tasks,
     /// The ext_proc server, which ends by itself once it stops accepting and its streams are done.
     gateways: Tasks,
+    /// The connections to it.
+    connections: Connections,
     servers: Tasks,
     stop_accepting: CancellationToken,
     leave: CancellationToken,
@@ -90,6 +93,7 @@ impl Picker {
             streams: TaskTracker::new(),
             background: Tasks::default(),
             gateways: Tasks::default(),
+            connections: Connections::default(),
             servers: Tasks::default(),
             stop_accepting: CancellationToken::new(),
             leave: CancellationToken::new(),
@@ -173,6 +177,7 @@ impl Picker {
     async fn halt(self) -> Option<Recording> {
         self.background.stop().await;
         self.gateways.stop().await;
+        self.connections.end().await;
         self.servers.stop().await;
         self.door.end_recording();
         self.recording
@@ -230,7 +235,8 @@ impl Picker {
         };
         let readiness = || self.readiness.clone();
         let stop = self.stop_accepting.clone();
-        let ext_proc = serve::ext_proc(flags, service, readiness(), stop).await?;
+        let connections = &self.connections;
+        let ext_proc = serve::ext_proc(flags, service, readiness(), connections, stop).await?;
         self.gateways.spawn("ext_proc", ext_proc);
         self.servers
             .spawn("health", serve::health(flags, readiness()).await?);

@@ -16,6 +16,7 @@ use tonic::transport::server::TcpIncoming;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
+use crate::connections::Connections;
 use crate::eds::{EdsService, EdsTable};
 use crate::flags::Flags;
 use crate::health::{HealthService, Readiness};
@@ -28,6 +29,7 @@ pub(crate) async fn ext_proc(
     flags: &Flags,
     service: Service,
     readiness: Readiness,
+    connections: &Connections,
     stop: CancellationToken,
 ) -> Result<impl Future<Output = ()> + use<>> {
     let bytes_max = service.message_bytes_max;
@@ -43,6 +45,7 @@ pub(crate) async fn ext_proc(
         .add_service(service)
         .add_service(health_service(readiness));
     let incoming = listen_grpc(flags, flags.grpc_port, "ext_proc").await?;
+    let incoming = connections.of(incoming);
     Ok(async move {
         let stopped = stop.cancelled_owned();
         ended(

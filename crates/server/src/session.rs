@@ -203,7 +203,7 @@ impl Session {
         let now = Instant::now();
         match wait {
             Wait::UndeclaredBody => now + BODY_OVERDUE,
-            Wait::FirstMessage => now + SILENCE,
+            Wait::FirstMessage | Wait::Leave => now + SILENCE,
             // A client that sends a byte now and then must not hold memory for ever.
             Wait::Body => (now + SILENCE).min(self.opened + BODY_WHOLE),
         }

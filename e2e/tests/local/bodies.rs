@@ -10,7 +10,7 @@ use pointsman_e2e::chat::{self, Chat, Form};
 use pointsman_e2e::client::{Client, Protocol, Reply, post};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_over_the_cap_is_refused_with_413_however_it_is_sent() {
+async fn failure_a_body_over_the_cap_is_refused_with_413_however_it_is_sent() {
     let case = Case::begin().await.unwrap();
     let mut options = quick(1);
     options.picker.arguments = arguments(&["--body-bytes-max=64Ki"]);
@@ -34,7 +34,7 @@ async fn a_body_over_the_cap_is_refused_with_413_however_it_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b22_by_default_31_mebibytes_pass_and_one_byte_more_than_32_does_not() {
+async fn failure_b22_by_default_31_mebibytes_pass_and_one_byte_more_than_32_does_not() {
     let case = Case::begin().await.unwrap();
     let mut options = quick(1);
     options.engine_arguments = arguments(&[
@@ -72,7 +72,7 @@ async fn b22_by_default_31_mebibytes_pass_and_one_byte_more_than_32_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b21_large_bodies_reach_the_engine_unchanged() {
+async fn b21_b23_large_bodies_reach_the_engine_unchanged() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(quick(0)).await.unwrap();
     let backend = Backend::start("backend").await.unwrap();

@@ -8,7 +8,7 @@ use pointsman_e2e::client::{Client, Protocol, post};
 use pointsman_e2e::exposition::expect_ends;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b02_b03_b04_b06_b07_every_legal_call_arrives_byte_for_byte() {
+async fn b01_b02_b03_b04_b06_b07_every_legal_call_arrives_byte_for_byte() {
     let case = Case::begin().await.unwrap();
     for envoy in seeing_all() {
         let mut stack = case.stack(bare(envoy)).await.unwrap();

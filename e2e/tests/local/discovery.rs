@@ -69,7 +69,7 @@ async fn traffic_flows_on_while_all_engines_are_replaced_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_endpoints_file_keeps_the_last_good_set_and_is_counted_once() {
+async fn failure_a_broken_endpoints_file_keeps_the_last_good_set_and_is_counted_once() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(quick(2)).await.unwrap();
     let errors = async |expected: f64| {

@@ -58,7 +58,7 @@ async fn a_compressed_request_arrives_as_it_was_sent_and_goes_where_its_prefix_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_does_not_decode_is_no_fault_of_the_picker() {
+async fn failure_a_body_that_does_not_decode_is_no_fault_of_the_picker() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(bare(sampling(5.0))).await.unwrap();
     let backend = Backend::start("backend").await.unwrap();

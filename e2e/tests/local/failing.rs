@@ -4,15 +4,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use nix::sys::signal::Signal;
+use pointsman_cli::harness::engine::Engine;
 use pointsman_cli::harness::stack::Stack;
+use pointsman_e2e::body::unfinished;
 use pointsman_e2e::case::{Case, quick, set_faults};
+use pointsman_e2e::chat;
+use pointsman_e2e::client::{Client, Protocol, post};
 use pointsman_e2e::traffic::{Outcome, Traffic};
 use pointsman_e2e::{exposition, wait};
 use serde_json::Value;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_killed_costs_no_new_request() {
+async fn failure_an_engine_that_is_killed_costs_no_new_request() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(quick(3)).await.unwrap();
     let traffic = Traffic::start(stack.address(), 6, 16);
@@ -53,7 +59,7 @@ async fn an_engine_that_is_killed_costs_no_new_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picker_that_is_killed_costs_no_request_half_a_second_later() {
+async fn failure_b30_a_picker_that_is_killed_costs_no_request_half_a_second_later() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(quick(3)).await.unwrap();
     let traffic = Traffic::start(stack.address(), 4, 8);
@@ -87,7 +93,70 @@ async fn a_picker_that_is_killed_costs_no_request_half_a_second_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_answers_503_is_passed_over_and_taken_out() {
+async fn failure_b30_a_picker_that_dies_within_a_body_costs_that_request_a_clear_5xx() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(quick(1)).await.unwrap();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let client = Client::new(stack.address(), protocol);
+        let mut uploading = JoinSet::new();
+        let half = post(unfinished(chat::body_of(1 << 20)));
+        uploading.spawn(async move { client.send(chat::PATH, half).await });
+        wait::until("half is there", WAIT_MAX, async || {
+            let page = stack.picker.metrics().await?;
+            let held = exposition::sum(&page, "pointsman_held_body_bytes", &[]);
+            ensure!(held >= f64::from(1 << 20), "{held} bytes are held");
+            Ok(())
+        })
+        .await
+        .unwrap();
+
+        stack.picker.child.kill().unwrap();
+        let reply = uploading.join_next().await.unwrap().unwrap().unwrap();
+        assert!(reply.status.is_server_error(), "{protocol:?}: {reply:?}");
+        stack.picker.restart().await.unwrap();
+        stack.publish().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failure_an_engine_whose_metrics_stop_shows_how_old_its_load_is() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(quick(2)).await.unwrap();
+    let ages = async |stack: &Stack| -> Result<(f64, f64)> {
+        let page = stack.picker.metrics().await?;
+        let age = |engine: &Engine| {
+            let address = engine.address.to_string();
+            let labels = [("endpoint", &*address)];
+            exposition::sum(&page, "pointsman_endpoint_signal_age_seconds", &labels)
+        };
+        Ok((age(&stack.engines[0]), age(&stack.engines[1])))
+    };
+    stack.engines[1].child.signal(Signal::SIGSTOP).unwrap();
+    wait::until("one load is old, and only one", WAIT_MAX, async || {
+        let (fresh, old) = ages(&stack).await?;
+        ensure!(fresh < 1.0 && old > 1.5, "{fresh} s and {old} s");
+        let stopped = stack.engines[1].address.to_string();
+        let endpoints = stack.picker.endpoints().await?;
+        let mut told = endpoints.as_array().into_iter().flatten();
+        let age = told.find(|endpoint| endpoint["address"] == *stopped);
+        let age = age.and_then(|endpoint| endpoint["age_ms"].as_u64());
+        ensure!(age > Some(1500), "{endpoints}");
+        Ok(())
+    })
+    .await
+    .unwrap();
+    stack.engines[1].child.signal(Signal::SIGCONT).unwrap();
+    wait::until("it is fresh again", WAIT_MAX, async || {
+        let (_, old) = ages(&stack).await?;
+        ensure!(old < 1.0, "{old} s");
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failure_an_engine_that_answers_503_is_passed_over_and_taken_out() {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(quick(3)).await.unwrap();
     set_faults(&stack.engines[1], &["error:503"]).await.unwrap();

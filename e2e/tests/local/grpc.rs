@@ -49,7 +49,7 @@ async fn b43_grpc_calls_pass_with_their_trailers_and_end_by_their_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn grpc_calls_that_cannot_be_read_are_routed_by_load_and_never_refused() {
+async fn failure_grpc_calls_that_cannot_be_read_are_routed_by_load_and_never_refused() {
     let case = Case::begin().await.unwrap();
     let (stack, backend) = serving(&case, sampling(100.0)).await.unwrap();
     let client = Client::new(stack.address(), Protocol::Http2);

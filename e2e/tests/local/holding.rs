@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use pointsman_cli::harness::engine::Engine;
 use pointsman_cli::harness::picker::PickerOptions;
 use pointsman_cli::harness::stack::StackOptions;
+use pointsman_e2e::body::whole;
 use pointsman_e2e::case::{Case, arguments, quick};
 use pointsman_e2e::chat::{self, Chat, Form};
-use pointsman_e2e::client::{Client, Protocol, Reply};
+use pointsman_e2e::client::{Client, Protocol, Reply, post};
 use pointsman_e2e::{exposition, wait};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_decision_that_takes_two_seconds_does_not_break_the_request() {
+async fn failure_a_request_held_for_two_seconds_is_sent_when_an_endpoint_appears() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(holding("60s")).await.unwrap();
     let mut requests = JoinSet::new();
@@ -50,7 +51,7 @@ async fn a_decision_that_takes_two_seconds_does_not_break_the_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_held_for_too_long_is_refused_with_503_and_the_reason() {
+async fn failure_a_request_held_for_too_long_is_refused_with_503_and_the_reason() {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(holding("500ms")).await.unwrap();
     let client = Client::new(stack.address(), Protocol::Http1);
@@ -68,7 +69,7 @@ async fn a_request_held_for_too_long_is_refused_with_503_and_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_flow_control_an_empty_pool_refuses_at_once() {
+async fn failure_without_flow_control_an_empty_pool_refuses_at_once() {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(quick(0)).await.unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
@@ -87,7 +88,7 @@ async fn without_flow_control_an_empty_pool_refuses_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b23_bodies_beyond_the_memory_for_held_ones_are_refused_with_429() {
+async fn failure_b23_bodies_beyond_the_memory_for_held_ones_are_refused_with_429() {
     let case = Case::begin().await.unwrap();
     let mut options = holding("60s");
     options.picker.arguments = arguments(&["--held-bytes-max=100Ki"]);
@@ -115,6 +116,57 @@ async fn b23_bodies_beyond_the_memory_for_held_ones_are_refused_with_429() {
         "rejected-saturated"
     );
     is_held().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failure_more_than_may_wait_is_refused_with_429_in_the_form_of_its_caller() {
+    let case = Case::begin().await.unwrap();
+    let mut options = holding("60s");
+    options.picker.configuration["flowControl"]["maxRequests"] = json!(1);
+    let mut stack = case.stack(options).await.unwrap();
+    let client = Client::new(stack.address(), Protocol::Http2);
+    let first = client.clone();
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move { first.chat(&Chat::new("Hello?", 1), Form::Plain).await });
+    let is_held = async || {
+        let page = stack.picker.metrics().await?;
+        exposition::expect(&page, "pointsman_requests_held", &[], 1.0)
+    };
+    wait::until("the first is held", Duration::from_secs(5), is_held)
+        .await
+        .unwrap();
+
+    let body = Chat::new("Me too?", 1).body(Form::Plain);
+    for path in [chat::PATH, "/v1/messages", "/v1/unknown"] {
+        let refused = client.post(path, body.clone()).await.unwrap();
+        assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+        let wait: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+        assert!(wait > 0, "{path}");
+        let reason = refused.header("x-llm-d-request-dropped-reason");
+        assert_eq!(reason, Some("rejected-saturated"), "{path}");
+        let error = refused.json().unwrap();
+        assert_eq!(error["error"]["type"], "rate_limit_error", "{error}");
+        let of_anthropic = error["type"] == "error";
+        assert_eq!(of_anthropic, path == "/v1/messages", "{error}");
+    }
+    let mut call = post(whole(&b"\0\0\0\0\0"[..]));
+    for (name, value) in [("content-type", "application/grpc"), ("te", "trailers")] {
+        let value = HeaderValue::from_static(value);
+        call.headers_mut().insert(name, value);
+    }
+    let path = "/vllm.grpc.engine.VllmEngine/Generate";
+    let refused = client.send(path, call).await.unwrap();
+    assert_eq!(refused.header("grpc-status"), Some("8"), "{refused:?}");
+
+    // Those that were refused took nothing from the one that waits.
+    is_held().await.unwrap();
+    let engine = Engine::start("engine-late", &[], case.folder())
+        .await
+        .unwrap();
+    stack.engines.push(engine);
+    stack.publish().await.unwrap();
+    let answer = waiting.join_next().await.unwrap().unwrap();
+    assert_eq!(answer.unwrap().engine, "engine-late");
 }
 
 /// A setup without engines in which requests wait for so long.

@@ -17,17 +17,18 @@ use pointsman_e2e::{exposition, wait};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_leaving_mid_stream_over_http1_frees_its_reservation_at_once() {
+async fn failure_a_client_leaving_mid_stream_over_http1_frees_its_reservation_at_once() {
     leaves(Protocol::Http1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_leaving_mid_stream_over_http2_frees_its_reservation_at_once() {
+async fn failure_a_client_leaving_mid_stream_over_http2_frees_its_reservation_at_once() {
     leaves(Protocol::Http2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_gives_up_on_an_engine_that_never_answers_frees_its_reservation_at_once() {
+async fn failure_a_client_that_gives_up_on_an_engine_that_never_answers_frees_its_reservation_at_once()
+ {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(slow(1)).await.unwrap();
     set_faults(&stack.engines[0], &["stall"]).await.unwrap();
@@ -50,7 +51,7 @@ async fn a_client_that_gives_up_on_an_engine_that_never_answers_frees_its_reserv
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_leaves_within_its_upload_leaves_nothing_behind() {
+async fn failure_a_client_that_leaves_within_its_upload_leaves_nothing_behind() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(bare(EnvoyOptions::default())).await.unwrap();
     let backend = Backend::start("backend").await.unwrap();
@@ -93,7 +94,7 @@ async fn a_client_that_leaves_within_its_upload_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_leaves_while_an_engine_reads_its_body_leaves_nothing_behind() {
+async fn failure_a_client_that_leaves_while_an_engine_reads_its_body_leaves_nothing_behind() {
     let case = Case::begin().await.unwrap();
     let mut stack = case.stack(bare(EnvoyOptions::default())).await.unwrap();
     let manner = Manner::answering(|_| json("{}")).reading_slowly(Duration::from_millis(5));
@@ -118,7 +119,8 @@ async fn a_client_that_leaves_while_an_engine_reads_its_body_leaves_nothing_behi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_leaves_mid_stream_leaves_nothing_behind_where_the_picker_sees_all() {
+async fn failure_b34_a_client_that_leaves_mid_stream_leaves_nothing_behind_where_the_picker_sees_all()
+ {
     let case = Case::begin().await.unwrap();
     for envoy in seeing_all() {
         let mut stack = case.stack(bare(envoy)).await.unwrap();

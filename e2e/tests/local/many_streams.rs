@@ -1,5 +1,6 @@
 //! More streams at once than the limits that gateways have by default.
 
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +10,13 @@ use pointsman_cli::harness::envoy::EnvoyOptions;
 use pointsman_cli::harness::stack::Stack;
 use pointsman_e2e::backend::{Backend, answer};
 use pointsman_e2e::body::paced;
-use pointsman_e2e::case::{Case, bare};
+use pointsman_e2e::case::{Case, arguments, bare};
 use pointsman_e2e::chat::{self, Chat, Form};
 use pointsman_e2e::client::{Client, Protocol, post};
+use pointsman_e2e::gateway::{self, Exchange, chat_headers, connect};
 use pointsman_e2e::{body, exposition, wait};
+use pointsman_proto::ext_proc::BodySendMode;
+use pointsman_proto::ext_proc::processing_response::Response;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -74,6 +78,63 @@ async fn b29_two_thousand_streams_of_a_minute_are_held_at_once_and_none_fails() 
     exposition::expect(&page, "pointsman_picks_total", &[], STREAMS as f64).unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn b23_two_thousand_bodies_that_never_end_are_held_in_bounded_memory() {
+    let case = Case::begin().await.unwrap();
+    let mut options = bare(EnvoyOptions::default());
+    options.picker.arguments = arguments(&["--held-bytes-max=64Mi"]);
+    let stack = case.stack(options).await.unwrap();
+    let channel = connect(stack.picker.addresses.ext_proc).await.unwrap();
+    let before = memory_bytes_max(&stack).unwrap();
+    let piece = Bytes::from(vec![b' '; 1 << 20]);
+    let held = async |bodies: usize| {
+        let page = stack.picker.metrics().await?;
+        let bytes = exposition::sum(&page, "pointsman_held_body_bytes", &[]);
+        let least = (bodies << 20) as f64;
+        ensure!(bytes >= least && bytes <= least * 1.01, "{bytes} are held");
+        exposition::expect(&page, "pointsman_requests_in_flight", &[], 0.0)
+    };
+    let mut exchanges = Vec::new();
+    for index in 0..STREAMS {
+        let mode = Some(BodySendMode::FullDuplexStreamed);
+        let mut exchange = Exchange::open(&channel, mode).await.unwrap();
+        exchange.send(chat_headers(&[])).await.unwrap();
+        exchange.send(gateway::body(piece.clone())).await.unwrap();
+        if index < BODIES_HELD {
+            exchanges.push(exchange);
+            let all = async || held(exchanges.len()).await;
+            wait::until("it is held", Duration::from_secs(10), all)
+                .await
+                .unwrap();
+            continue;
+        }
+        // A gateway resets the stream with this answer.
+        let reply = exchange.reply().await.unwrap().response;
+        let Some(Response::ImmediateResponse(refusal)) = reply else {
+            panic!("stream {index} is not refused: {reply:?}");
+        };
+        assert_eq!(refusal.status.unwrap().code, 429);
+    }
+    held(BODIES_HELD).await.unwrap();
+    let grown = memory_bytes_max(&stack).unwrap() - before;
+    assert!(grown < 128 << 20, "the picker took {grown} bytes");
+
+    drop(exchanges);
+    let none = async || held(0).await;
+    wait::until("all are freed", Duration::from_secs(10), none)
+        .await
+        .unwrap();
+}
+
+/// The most memory that the picker has had.
+fn memory_bytes_max(stack: &Stack) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", stack.picker.child.id()))?;
+    let mut lines = status.lines();
+    let peak = lines.find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = peak.context("no peak")?.trim().trim_end_matches(" kB");
+    Ok(kibibytes.parse::<u64>()? << 10)
+}
+
 /// Opens a stream in its turn and reads it to its end.
 async fn hold(client: Client, index: usize, opening: Arc<Semaphore>) -> Result<()> {
     let chat = Chat::new(&format!("question {index}"), 16);
@@ -115,6 +176,9 @@ fn events() -> Vec<Bytes> {
 }
 
 const STREAMS: usize = 2_000;
+
+/// Bodies of a mebibyte that 64 MiB have room for, with what each costs beside its bytes.
+const BODIES_HELD: usize = 63;
 
 /// Half of them over each protocol; a thousand streams of HTTP/1.1 are a thousand connections.
 const CLIENTS: usize = 16;

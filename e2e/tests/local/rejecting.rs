@@ -8,7 +8,7 @@ use pointsman_e2e::client::{Client, Protocol, Reply, post};
 use pointsman_e2e::exposition;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b09_a_body_that_is_no_chat_is_refused_with_400_and_a_json_error() {
+async fn failure_b09_a_body_that_is_no_chat_is_refused_with_400_and_a_json_error() {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(quick(1)).await.unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
@@ -53,7 +53,7 @@ async fn b09_a_body_that_is_no_chat_is_refused_with_400_and_a_json_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_has_the_form_that_its_caller_reads() {
+async fn failure_a_refusal_has_the_form_that_its_caller_reads() {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(quick(0)).await.unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
@@ -94,7 +94,7 @@ async fn a_refusal_has_the_form_that_its_caller_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_that_is_no_dialect_passes_to_an_engine_as_it_is() {
+async fn failure_a_path_that_is_no_dialect_passes_to_an_engine_as_it_is() {
     let case = Case::begin().await.unwrap();
     let stack = case.stack(quick(2)).await.unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {

@@ -14,7 +14,7 @@ use pointsman_e2e::client::{Client, Protocol, post};
 use pointsman_e2e::exposition;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_is_answered_with_503_reaches_the_next_engine_whole_and_once() {
+async fn failure_a_request_that_is_answered_with_503_reaches_the_next_engine_whole_and_once() {
     fails_once(2, |failure| {
         Manner::answering(move |_| {
             if failure.take() {
@@ -28,7 +28,8 @@ async fn a_request_that_is_answered_with_503_reaches_the_next_engine_whole_and_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_is_answered_with_503_unread_reaches_the_next_engine_whole_and_once() {
+async fn failure_a_request_that_is_answered_with_503_unread_reaches_the_next_engine_whole_and_once()
+{
     fails_once(1, |failure| {
         Manner::answering(|_| json("{}")).at_head(move || {
             if failure.take() {
@@ -42,7 +43,7 @@ async fn a_request_that_is_answered_with_503_unread_reaches_the_next_engine_whol
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_connection_is_closed_reaches_the_next_engine_whole_and_once() {
+async fn failure_a_request_whose_connection_is_closed_reaches_the_next_engine_whole_and_once() {
     fails_once(1, |failure| {
         Manner::answering(|_| json("{}")).at_head(move || {
             if failure.take() {

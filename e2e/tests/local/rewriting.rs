@@ -149,7 +149,7 @@ async fn b41_a_stream_names_the_model_as_the_client_does_wherever_it_is_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b09_a_body_without_a_model_gets_the_one_of_a_rule_for_all_or_400() {
+async fn failure_b09_a_body_without_a_model_gets_the_one_of_a_rule_for_all_or_400() {
     let case = Case::begin().await.unwrap();
     let body = r#"{ "messages": [{"role": "user", "content": "Hi"}] }"#;
     let rules = [ALIAS, CATCH_ALL];

@@ -10,7 +10,7 @@ use pointsman_e2e::wait;
 use tokio::process::Command;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_configuration_ends_with_code_2_and_every_problem_in_it() {
+async fn failure_a_broken_configuration_ends_with_code_2_and_every_problem_in_it() {
     let case = Case::begin().await.unwrap();
     let path = case.folder().join("broken.yaml");
     let configuration = "

@@ -1,3 +1,6 @@
+use pointsman_domain::block::BlockSize;
+use pointsman_request::head::Head;
+use pointsman_request::read;
 use serde_json::Value;
 
 use super::*;
@@ -60,6 +63,24 @@ fn b09_a_rejected_body_is_a_400_that_names_the_field() {
 }
 
 #[test]
+fn b09_each_kind_of_rejection_has_its_code() {
+    let code = |body: &'static str| {
+        let mut head = Head::new();
+        head.header(":method", b"POST");
+        head.header(":path", b"/v1/chat/completions");
+        let body = [Bytes::from_static(body.as_bytes())];
+        let rejection = read::with_body(&head, &body, BlockSize::DEFAULT).unwrap_err();
+        let answer = answer(Dialect::ChatCompletions, Cause::Rejected(&rejection));
+        error_of(&answer)["code"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(code("{"), "invalid_json");
+    assert_eq!(code("[]"), "invalid_body");
+    assert_eq!(code("{}"), "missing_required_parameter");
+    assert_eq!(code(r#"{"model":"m","messages":"x"}"#), "invalid_type");
+    assert_eq!(code(r#"{"model":"m","messages":[]}"#), "invalid_value");
+}
+
+#[test]
 fn b22_a_body_over_the_limit_is_a_413_that_tells_the_limit() {
     let answer = answer(
         Dialect::ChatCompletions,
@@ -95,6 +116,7 @@ fn an_anthropic_client_gets_errors_in_its_own_form() {
             "request_too_large",
         ),
         (Cause::ModelFixed, 400, "invalid_request_error"),
+        (Cause::Failed, 500, "api_error"),
     ] {
         for dialect in [Dialect::Messages, Dialect::CountTokens] {
             let answer = answer(dialect, cause);
@@ -114,6 +136,7 @@ fn a_grpc_client_gets_a_grpc_status_and_its_text() {
         (Cause::Refused(Refusal::HoldFull), 8),
         (Cause::BodyStalled, 4),
         (Cause::ModelFixed, 3),
+        (Cause::Failed, 13),
     ] {
         let answer = answer(Dialect::GrpcGenerate, cause);
         assert_eq!(answer.grpc_status, Some(status));

@@ -266,4 +266,18 @@ fn a_stream_that_was_answered_in_place_of_an_engine_can_be_left() {
         stream.refuse(Refusal::NoEndpoints, actions);
     });
     assert!(exchange.stream.can_be_left());
+    assert_eq!(exchange.stream.waits_for(), Some(Wait::Leave));
+    exchange.step("silence", |stream, actions| {
+        stream.overdue(Wait::Leave, actions);
+    });
+    assert!(exchange.stream.is_closed());
+    assert_eq!(ends_in(&exchange), [EndCause::Refused]);
+}
+
+fn ends_in(exchange: &Exchange) -> Vec<EndCause> {
+    let ends = exchange.actions.iter().filter_map(|action| match action {
+        Action::Ended(cause) => Some(*cause),
+        _ => None,
+    });
+    ends.collect()
 }

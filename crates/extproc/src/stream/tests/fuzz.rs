@@ -86,7 +86,12 @@ fn event(input: &mut Input<'_>) -> Option<Event> {
         2 => Event::Refuse(refusal),
         3 => Event::Listed(how.is_multiple_of(2).then_some(Bytes::from_static(b"{}"))),
         4 => Event::Overdue(
-            [Wait::FirstMessage, Wait::UndeclaredBody, Wait::Body][usize::from(how % 3)],
+            [
+                Wait::FirstMessage,
+                Wait::UndeclaredBody,
+                Wait::Body,
+                Wait::Leave,
+            ][usize::from(how % 4)],
         ),
         5 if how == 0 => Event::Closed,
         5 => Event::Panicked(message(how, how / 2, input), how.is_multiple_of(2)),

@@ -310,3 +310,78 @@ fn the_latest_subset_hint_of_the_gateway_counts() {
     assert!(admits("10.0.0.2:1") && admits("10.0.0.3:8000"));
     assert!(!admits("10.0.0.1:8000") && !admits("10.0.0.3:8001"));
 }
+
+#[test]
+fn failure_a_panic_over_a_decision_is_answered_with_500_in_the_clients_form() {
+    let fail = |exchange: &mut Exchange| {
+        exchange.step("failed", |stream, actions| stream.fail(actions));
+        let Some(Action::Reply(reply)) = exchange.actions.iter().find(|action| {
+            matches!(action, Action::Reply(reply)
+                if matches!(reply.response, Some(Response::ImmediateResponse(_))))
+        }) else {
+            return None;
+        };
+        let Some(Response::ImmediateResponse(answer)) = &reply.response else {
+            return None;
+        };
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        Some((answer.status.unwrap().code, text))
+    };
+    let mut asked = Exchange::duplex();
+    asked.post().body(&chat(), Ends::Here);
+    let (status, text) = fail(&mut asked).unwrap();
+    assert_eq!(status, 500);
+    assert!(text.contains("internal_error"), "{text}");
+    assert_eq!(asked.stream.held_bytes(), 0);
+    assert_eq!(
+        asked.actions.last(),
+        Some(&Action::Ended(EndCause::Refused))
+    );
+
+    let mut anthropic = Exchange::duplex();
+    anthropic
+        .send(request_headers("POST", "/v1/messages", Ends::Later))
+        .body(&chat(), Ends::Here);
+    let (_, text) = fail(&mut anthropic).unwrap();
+    assert!(text.contains(r#""type":"api_error""#), "{text}");
+
+    // The gateway answers it already.
+    let mut begun = Exchange::duplex();
+    begun
+        .post()
+        .body(&chat(), Ends::Here)
+        .picked()
+        .send(response_headers("200", "text/plain", Ends::Later));
+    assert_eq!(fail(&mut begun), None);
+}
+
+#[test]
+fn failure_a_panic_over_a_message_without_content_is_answered_by_nothing() {
+    let mut exchange = Exchange::duplex();
+    let config = exchange.config.take();
+    exchange.step("recovered", |stream, actions| {
+        let message = ProcessingRequest {
+            protocol_config: config,
+            ..ProcessingRequest::default()
+        };
+        let unread = stream.unread(&message);
+        stream.recover(unread, actions);
+    });
+    assert_eq!(exchange.actions, []);
+    exchange.post().body(&chat(), Ends::Here).picked();
+    assert_eq!(exchange.streamed(Direction::Request).len(), 1);
+}
+
+#[test]
+fn a_streamed_body_in_very_many_pieces_is_refused_while_it_waits_for_the_models() {
+    let mut exchange = Exchange::declared(BodySendMode::Streamed, BodySendMode::None);
+    exchange.stream = Stream::new(Settings {
+        model_list: ModelList::Merged,
+        ..Settings::default()
+    });
+    exchange.send(request_headers("GET", "/v1/models", Ends::Here));
+    for _ in 0..=crate::held::PIECES_MAX {
+        exchange.body(&Bytes::new(), Ends::Later);
+    }
+    assert!(exchange.transcript.contains("< immediate 413"));
+}

@@ -27,7 +27,14 @@ fn any_refusal() -> impl Strategy<Value = Refusal> {
 }
 
 fn any_wait() -> impl Strategy<Value = Wait> {
-    prop::sample::select(&[Wait::FirstMessage, Wait::UndeclaredBody, Wait::Body][..])
+    prop::sample::select(
+        &[
+            Wait::FirstMessage,
+            Wait::UndeclaredBody,
+            Wait::Body,
+            Wait::Leave,
+        ][..],
+    )
 }
 
 fn any_message() -> impl Strategy<Value = Request> {
