@@ -58,7 +58,7 @@ impl Messages {
                 ) => None,
                 (
                     Frame {
-                        message: FrameBody::TooLong(_),
+                        message: FrameBody::PassedOver(_),
                         ..
                     },
                     _,

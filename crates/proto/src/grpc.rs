@@ -3,7 +3,7 @@
 //! [`Frames`] cuts them out of a body that comes in pieces. It copies no message that lies in one
 //! piece, and keeps at most one message, and that only up to a limit.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 /// The beginning of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,9 @@ pub struct Frame {
 pub enum FrameBody {
     /// The message as it came. It shares memory with the piece that it lies in.
     Whole(Bytes),
-    /// A message of so many bytes, more than the limit: it was passed over.
-    TooLong(u32),
+    /// A message of so many bytes that was passed over, as they are more than the limit, or as nobody
+    /// [wanted](Frames::pass_over) them.
+    PassedOver(u32),
 }
 
 /// Cuts a body into frames, piece by piece.
@@ -63,12 +64,13 @@ enum Part {
         bytes: [u8; FrameHeader::BYTES],
         len: usize,
     },
-    /// Of the message `missing` bytes are still to come. The others are in `kept`, unless it is too
-    /// long.
+    /// Of the message `missing` bytes are still to come. The others are in `kept`, unless it is passed
+    /// over.
     Message {
         header: FrameHeader,
         missing: u32,
-        kept: BytesMut,
+        kept: Vec<u8>,
+        is_passed_over: bool,
     },
 }
 
@@ -90,8 +92,9 @@ impl Frames {
         }
     }
 
-    /// The next frame that ends in `rest`, of which it takes what it has read.
-    fn next(&mut self, rest: &mut Bytes) -> Option<Frame> {
+    /// The next frame that ends in `rest`, of which it takes what it has read. Without one, nothing of
+    /// `rest` is left.
+    pub fn next(&mut self, rest: &mut Bytes) -> Option<Frame> {
         loop {
             match &mut self.part {
                 Part::Header { bytes, len } => {
@@ -108,31 +111,33 @@ impl Frames {
                     self.part = Part::Message {
                         header,
                         missing: header.message_bytes,
-                        kept: BytesMut::new(),
+                        kept: Vec::new(),
+                        is_passed_over: header.message_bytes > self.message_bytes_max,
                     };
                 }
                 Part::Message {
                     header,
                     missing,
                     kept,
+                    is_passed_over,
                 } => {
-                    let is_kept = header.message_bytes <= self.message_bytes_max;
                     let taken = rest.split_to(rest.len().min(*missing as usize));
                     *missing =
                         missing.saturating_sub(u32::try_from(taken.len()).unwrap_or(*missing));
-                    if *missing > 0 {
-                        if is_kept {
-                            kept.extend_from_slice(&taken);
-                        }
+                    let is_whole = *missing == 0;
+                    let is_in_one_piece = is_whole && kept.is_empty();
+                    if !*is_passed_over && !is_in_one_piece {
+                        keep(kept, &taken, header.message_bytes as usize);
+                    }
+                    if !is_whole {
                         return None;
                     }
-                    let message = if !is_kept {
-                        FrameBody::TooLong(header.message_bytes)
-                    } else if kept.is_empty() {
+                    let message = if *is_passed_over {
+                        FrameBody::PassedOver(header.message_bytes)
+                    } else if is_in_one_piece {
                         FrameBody::Whole(taken)
                     } else {
-                        kept.extend_from_slice(&taken);
-                        FrameBody::Whole(kept.split().freeze())
+                        FrameBody::Whole(Bytes::from(core::mem::take(kept)))
                     };
                     let compressed = header.compressed;
                     self.part = Part::BEGINNING;
@@ -144,6 +149,54 @@ impl Frames {
             }
         }
     }
+
+    /// The header of the message of which a part is still to come, once all of the header has come.
+    pub const fn begun(&self) -> Option<FrameHeader> {
+        match &self.part {
+            Part::Header { .. } => None,
+            Part::Message { header, .. } => Some(*header),
+        }
+    }
+
+    /// Whether the last frame has ended and no other has begun.
+    pub const fn is_between(&self) -> bool {
+        matches!(self.part, Part::Header { len: 0, .. })
+    }
+
+    /// Bytes of memory that the message takes of which a part is still to come.
+    pub const fn kept_bytes(&self) -> usize {
+        match &self.part {
+            Part::Header { .. } => 0,
+            Part::Message { kept, .. } => kept.capacity(),
+        }
+    }
+
+    /// Passes over the message of which a part is still to come, if there is one, and frees what is
+    /// kept of it.
+    pub fn pass_over(&mut self) {
+        if let Part::Message {
+            kept,
+            is_passed_over,
+            ..
+        } = &mut self.part
+        {
+            *kept = Vec::new();
+            *is_passed_over = true;
+        }
+    }
+}
+
+/// Appends a piece of a message of `message_bytes`.
+///
+/// Room is made for twice what has come, so that a length that is only claimed costs nothing and no
+/// byte is copied often, but never for more than the message, so that a whole one has no room to spare.
+fn keep(kept: &mut Vec<u8>, piece: &[u8], message_bytes: usize) {
+    let needed = kept.len().saturating_add(piece.len());
+    if needed > kept.capacity() {
+        let room = needed.saturating_mul(2).min(message_bytes);
+        kept.reserve_exact(room.saturating_sub(kept.len()));
+    }
+    kept.extend_from_slice(piece);
 }
 
 impl Part {

@@ -19,6 +19,7 @@ mod eds;
 mod feeding;
 mod health;
 mod held;
+mod inbound;
 mod metrics;
 mod models;
 mod picker;

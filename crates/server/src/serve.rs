@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use envoy_types::pb::envoy::service::endpoint::v3::endpoint_discovery_service_server::EndpointDiscoveryServiceServer;
-use pointsman_proto::ext_proc::external_processor_server::ExternalProcessorServer;
 use pointsman_proto::health::health_server::HealthServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -32,8 +31,6 @@ pub(crate) async fn ext_proc(
     connections: &Connections,
     stop: CancellationToken,
 ) -> Result<impl Future<Output = ()> + use<>> {
-    let bytes_max = service.message_bytes_max;
-    let service = ExternalProcessorServer::new(service).max_decoding_message_size(bytes_max);
     let mut server = server();
     if flags.secure_serving {
         let tls = tls::config(&flags.cert_path).await?;

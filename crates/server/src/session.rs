@@ -1,8 +1,10 @@
 //! One ext_proc stream: the gateway's messages into the state machine, its actions to the pool, its
 //! replies back.
 //!
-//! The session is itself the stream of replies that the gRPC server polls, so it needs no task and
+//! The session is itself the stream of replies that the HTTP server polls, so it needs no task and
 //! no channel: when the gateway resets the stream the session is dropped, and its ticket with it.
+
+mod call;
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -14,7 +16,6 @@ use std::sync::Arc;
 use pointsman_domain::decision::{Decision, Refusal};
 use pointsman_extproc::stream::{Action, Settings, Stream as Machine, Wait};
 use pointsman_proto::ext_proc::body_mutation::Mutation;
-use pointsman_proto::ext_proc::external_processor_server::ExternalProcessor;
 use pointsman_proto::ext_proc::processing_response::Response as Reply;
 use pointsman_proto::ext_proc::{ProcessingRequest, ProcessingResponse};
 use tokio::sync::oneshot;
@@ -23,10 +24,12 @@ use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tonic::{Code, Request, Response, Status, Streaming};
+use tonic::body::Body;
+use tonic::{Code, Status};
 use tracing::error;
 
 use crate::held::{HeldBytes, HeldShare};
+use crate::inbound::{Arrival, Inbound};
 use crate::models::ModelTable;
 use crate::pool::{Answer, Panicked, PoolDoor, Ticket};
 
@@ -50,7 +53,7 @@ pub(crate) struct Service {
 pub(crate) struct Session {
     door: Arc<PoolDoor>,
     models: Option<Arc<ModelTable>>,
-    inbound: Streaming<ProcessingRequest>,
+    inbound: Inbound,
     message_bytes_max: usize,
     machine: Machine,
     ticket: Option<Ticket>,
@@ -73,18 +76,13 @@ pub(crate) struct Session {
     _open: TaskTrackerToken,
 }
 
-#[tonic::async_trait]
-impl ExternalProcessor for Service {
-    type ProcessStream = Session;
-
-    async fn process(
-        &self,
-        request: Request<Streaming<ProcessingRequest>>,
-    ) -> Result<Response<Session>, Status> {
-        Ok(Response::new(Session {
+impl Service {
+    /// A stream of which the gateway's messages are in `body`.
+    fn open(&self, body: Body) -> Session {
+        Session {
             door: Arc::clone(&self.door),
             models: self.models.clone(),
-            inbound: request.into_inner(),
+            inbound: Inbound::new(body, self.message_bytes_max),
             message_bytes_max: self.message_bytes_max,
             machine: Machine::new(self.settings),
             ticket: None,
@@ -100,7 +98,7 @@ impl ExternalProcessor for Service {
             failure: None,
             leave: Box::pin(self.leave.clone().cancelled_owned()),
             _open: self.open.token(),
-        }))
+        }
     }
 }
 
@@ -132,20 +130,14 @@ impl Stream for Session {
                 session.closed();
                 continue;
             }
-            match Pin::new(&mut session.inbound).poll_next(cx) {
-                Poll::Ready(Some(Ok(message))) => {
-                    session.message(message);
-                    continue;
+            if let Poll::Ready(arrival) = session.inbound.poll(cx) {
+                match arrival {
+                    Ok(Arrival::Message(message)) => session.message(message),
+                    Ok(Arrival::Part) => session.part(),
+                    Ok(Arrival::End) => session.input_ended = true,
+                    Err(status) => session.broke(status),
                 }
-                Poll::Ready(None) => {
-                    session.input_ended = true;
-                    continue;
-                }
-                Poll::Ready(Some(Err(status))) => {
-                    session.broke(status);
-                    continue;
-                }
-                Poll::Pending => {}
+                continue;
             }
             if session.machine.can_be_left() && session.leave.as_mut().poll(cx).is_ready() {
                 session.closed();
@@ -167,6 +159,27 @@ impl Session {
             self.actions
                 .retain(|action| !matches!(action, Action::Ask(_)));
             self.machine.refuse(Refusal::HoldFull, &mut self.actions);
+        }
+        self.act();
+    }
+
+    /// A part of a message has come. It counts as held, so that messages which never end do not pass the
+    /// limit.
+    fn part(&mut self) {
+        let fits = self.account();
+        if !fits {
+            self.machine.refuse(Refusal::HoldFull, &mut self.actions);
+        }
+        let wait = self.machine.waits_for();
+        if !self.actions.is_empty() || wait == Some(Wait::Leave) {
+            // Nothing of the request is read any more.
+            self.inbound.pass_over();
+        } else if !fits && wait == Some(Wait::FirstMessage) {
+            // There is no request yet that could be refused.
+            self.inbound.pass_over();
+            let failure = Status::resource_exhausted("the memory for messages is used up");
+            self.failure = Some(failure);
+            self.closed();
         }
         self.act();
     }
@@ -219,10 +232,11 @@ impl Session {
         Some(reply)
     }
 
-    /// Counts what is held, be it for the decision or until the gateway reads it; `false` if that
-    /// passes the process's limit.
+    /// Counts what is held, be it until its message is whole, for the decision, or until the gateway
+    /// reads it; `false` if that passes the process's limit.
     fn account(&mut self) -> bool {
         let bodies = self.machine.held_bytes().saturating_add(self.reply_bytes);
+        let bodies = bodies.saturating_add(self.inbound.kept_bytes());
         // The few that most messages lead to are part of what a stream costs anyway.
         let replies = self.replies.len().saturating_sub(ROOM);
         let beside = replies.saturating_mul(size_of::<ProcessingResponse>());

@@ -13,10 +13,11 @@ use pointsman_e2e::body::paced;
 use pointsman_e2e::case::{Case, arguments, bare};
 use pointsman_e2e::chat::{self, Chat, Form};
 use pointsman_e2e::client::{Client, Protocol, post};
-use pointsman_e2e::gateway::{self, Exchange, chat_headers, connect};
+use pointsman_e2e::gateway::{self, Exchange, chat_headers, connect, headers, last_body};
 use pointsman_e2e::{body, exposition, wait};
 use pointsman_proto::ext_proc::BodySendMode;
 use pointsman_proto::ext_proc::processing_response::Response;
+use prost::Message as _;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -126,12 +127,50 @@ async fn b23_two_thousand_bodies_that_never_end_are_held_in_bounded_memory() {
         .unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn b23_streams_that_stay_open_keep_nothing_of_the_large_requests_that_went_through() {
+    let case = Case::begin().await.unwrap();
+    let mut stack = case.stack(bare(EnvoyOptions::default())).await.unwrap();
+    let backend = Backend::start("engine").await.unwrap();
+    stack.publish_entries(&[backend.entry()]).await.unwrap();
+    let channel = connect(stack.picker.addresses.ext_proc).await.unwrap();
+    let piece = Bytes::from(vec![b' '; 1 << 20]);
+    let before = memory_bytes(&stack, "VmRSS:").unwrap();
+    let mut exchanges = Vec::new();
+    for _ in 0..STREAMS_LARGE {
+        let mode = Some(BodySendMode::FullDuplexStreamed);
+        let mut exchange = Exchange::open(&channel, mode).await.unwrap();
+        exchange.send(headers("/v1/other", &[])).await.unwrap();
+        exchange.send(last_body(piece.clone())).await.unwrap();
+        let mut back = 0;
+        while back < piece.len() {
+            back += exchange.reply().await.unwrap().encoded_len();
+        }
+        exchanges.push(exchange);
+    }
+    // The allocator keeps some tens of mebibytes, however many streams there are.
+    let freed = async || {
+        let grown = memory_bytes(&stack, "VmRSS:")?.saturating_sub(before);
+        ensure!(grown < 128 << 20, "the picker took {grown} bytes");
+        Ok(())
+    };
+    let limit = Duration::from_secs(10);
+    wait::until("what went through is freed", limit, freed)
+        .await
+        .unwrap();
+}
+
 /// The most memory that the picker has had.
 fn memory_bytes_max(stack: &Stack) -> Result<u64> {
+    memory_bytes(stack, "VmHWM:")
+}
+
+/// A size of the picker's memory, as the kernel tells it under this name.
+fn memory_bytes(stack: &Stack, name: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", stack.picker.child.id()))?;
     let mut lines = status.lines();
-    let peak = lines.find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = peak.context("no peak")?.trim().trim_end_matches(" kB");
+    let size = lines.find_map(|line| line.strip_prefix(name));
+    let kibibytes = size.context("no such size")?.trim().trim_end_matches(" kB");
     Ok(kibibytes.parse::<u64>()? << 10)
 }
 
@@ -176,6 +215,9 @@ fn events() -> Vec<Bytes> {
 }
 
 const STREAMS: usize = 2_000;
+
+/// Streams with a request of a mebibyte each.
+const STREAMS_LARGE: usize = 300;
 
 /// Bodies of a mebibyte that 64 MiB have room for, with what each costs beside its bytes.
 const BODIES_HELD: usize = 63;

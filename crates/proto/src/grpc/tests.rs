@@ -66,7 +66,7 @@ fn a_message_over_the_limit_is_passed_over_and_the_next_is_found() {
         [
             Frame {
                 compressed: false,
-                message: FrameBody::TooLong(9),
+                message: FrameBody::PassedOver(9),
             },
             whole(&[8; 8]),
         ]
@@ -85,6 +85,66 @@ fn a_length_that_never_comes_costs_no_memory() {
     };
     assert_eq!(missing, u32::MAX - 1);
     assert!(kept.capacity() < 1024, "{}", kept.capacity());
+}
+
+#[test]
+fn a_message_takes_at_most_twice_what_has_come_and_when_whole_exactly_its_length() {
+    const MESSAGE_BYTES: usize = 100_000;
+    let mut frames = Frames::new(u32::MAX);
+    let body = Bytes::from(framed(0, &[7; MESSAGE_BYTES]));
+    let mut found = Vec::new();
+    let mut came = 0;
+    for piece in body.chunks(999) {
+        frames.push(&Bytes::copy_from_slice(piece), |frame| found.push(frame));
+        came += piece.len();
+        let kept = frames.kept_bytes();
+        assert!(kept <= (2 * came).min(MESSAGE_BYTES), "{kept} of {came}");
+        let is_whole = came == body.len();
+        assert_eq!(frames.is_between(), is_whole);
+        assert!(is_whole || kept >= came - FrameHeader::BYTES);
+    }
+    assert_eq!(frames.kept_bytes(), 0);
+    let [Frame { message, .. }] = &found[..] else {
+        panic!("one frame: {}", found.len());
+    };
+    let FrameBody::Whole(message) = message.clone() else {
+        panic!("not whole: {message:?}");
+    };
+    drop(found);
+    // The vector that it was gathered in comes back, as nobody else has it.
+    let message = Vec::from(message);
+    assert_eq!(
+        (message.len(), message.capacity()),
+        (MESSAGE_BYTES, MESSAGE_BYTES)
+    );
+}
+
+#[test]
+fn a_message_that_nobody_wants_is_freed_and_the_next_is_found() {
+    let mut frames = Frames::new(LIMIT);
+    let body = Bytes::from([framed(1, &[7; 8]), framed(0, &[8; 8])].concat());
+    let mut rest = body.slice(..9);
+    assert_eq!(frames.next(&mut rest), None);
+    assert!(rest.is_empty());
+    let begun = FrameHeader {
+        compressed: true,
+        message_bytes: 8,
+    };
+    assert_eq!(frames.begun(), Some(begun));
+    assert!(frames.kept_bytes() > 0);
+    frames.pass_over();
+    assert_eq!(frames.kept_bytes(), 0);
+    assert!(!frames.is_between());
+    let mut found = Vec::new();
+    frames.push(&body.slice(9..), |frame| found.push(frame));
+    let passed_over = Frame {
+        compressed: true,
+        message: FrameBody::PassedOver(8),
+    };
+    assert_eq!(found, [passed_over, whole(&[8; 8])]);
+    frames.pass_over();
+    assert_eq!(frames.begun(), None);
+    assert!(frames.is_between());
 }
 
 #[test]

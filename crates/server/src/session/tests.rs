@@ -1,5 +1,6 @@
 //! Sessions over a real gRPC connection in memory, with the runtime's time under control.
 
+mod arriving;
 mod models;
 
 use bytes::Bytes;
@@ -10,7 +11,6 @@ use pointsman_pipeline::config::Attachment;
 use pointsman_pipeline::pool::Input;
 use pointsman_policy::config::load;
 use pointsman_proto::ext_proc::external_processor_client::ExternalProcessorClient;
-use pointsman_proto::ext_proc::external_processor_server::ExternalProcessorServer;
 use pointsman_proto::ext_proc::processing_request::Request as Message;
 use pointsman_proto::ext_proc::{
     BodySendMode, HeaderMap, HeaderValue, HttpBody, HttpHeaders, ProtocolConfiguration,
@@ -18,7 +18,8 @@ use pointsman_proto::ext_proc::{
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::{Endpoint, Server};
+use tonic::Streaming;
+use tonic::transport::{Channel, Endpoint, Server};
 
 use super::*;
 use crate::metrics::Metrics;
@@ -59,45 +60,10 @@ impl Gateway {
 
     /// With a table of models, the picker answers which there are.
     async fn open_with(held_bytes_max: usize, models: Option<Arc<ModelTable>>) -> Self {
-        let config = load("", Attachment::Gateway).unwrap().runtime;
-        let recorder = Arc::new(Recorder::new(Metrics::new().unwrap()));
-        let (door, _lives) = PoolDoor::new(config, 7, 0, recorder, Tape::off());
-        door.input(Input::Endpoints(vec![endpoint()]));
-        let held = Arc::new(HeldBytes::new(held_bytes_max));
-        let service = Service {
-            door: Arc::clone(&door),
-            settings: Settings {
-                model_list: match models {
-                    Some(_) => ModelList::Merged,
-                    None => ModelList::OfEngine,
-                },
-                ..Settings::default()
-            },
-            message_bytes_max: MESSAGE_BYTES_MAX,
-            held: Arc::clone(&held),
-            models,
-            open: TaskTracker::new(),
-            leave: CancellationToken::new(),
-        };
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let service = service(held_bytes_max, models);
+        let (door, held) = (Arc::clone(&service.door), Arc::clone(&service.held));
         let mut server = tokio::task::JoinSet::new();
-        server.spawn(async move {
-            let connection = tokio_stream::once(Ok::<_, std::io::Error>(theirs));
-            let service =
-                ExternalProcessorServer::new(service).max_decoding_message_size(MESSAGE_BYTES_MAX);
-            let router = Server::builder().add_service(service);
-            // The connection ends with the test.
-            let _ended = router.serve_with_incoming(connection).await;
-        });
-        let mut ours = Some(TokioIo::new(ours));
-        let connect = tower::service_fn(move |_| {
-            let io = ours
-                .take()
-                .ok_or_else(|| std::io::Error::other("one connection only"));
-            async { io }
-        });
-        let endpoint = Endpoint::from_static("http://picker");
-        let channel = endpoint.connect_with_connector(connect).await.unwrap();
+        let channel = connect(service, &mut server).await;
         let (outgoing, messages) = mpsc::channel(8);
         let mut client = ExternalProcessorClient::new(channel);
         let call = client.process(ReceiverStream::new(messages)).await;
@@ -130,6 +96,49 @@ impl Gateway {
             other => panic!("not answered in place of an engine: {other:?}"),
         }
     }
+}
+
+/// The service of a picker with one endpoint.
+fn service(held_bytes_max: usize, models: Option<Arc<ModelTable>>) -> Service {
+    let config = load("", Attachment::Gateway).unwrap().runtime;
+    let recorder = Arc::new(Recorder::new(Metrics::new().unwrap()));
+    let (door, _lives) = PoolDoor::new(config, 7, 0, recorder, Tape::off());
+    door.input(Input::Endpoints(vec![endpoint()]));
+    Service {
+        door,
+        settings: Settings {
+            model_list: match models {
+                Some(_) => ModelList::Merged,
+                None => ModelList::OfEngine,
+            },
+            ..Settings::default()
+        },
+        message_bytes_max: MESSAGE_BYTES_MAX,
+        held: Arc::new(HeldBytes::new(held_bytes_max)),
+        models,
+        open: TaskTracker::new(),
+        leave: CancellationToken::new(),
+    }
+}
+
+/// A connection in memory to `service`, which `server` serves.
+async fn connect(service: Service, server: &mut tokio::task::JoinSet<()>) -> Channel {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    server.spawn(async move {
+        let connection = tokio_stream::once(Ok::<_, std::io::Error>(theirs));
+        let router = Server::builder().add_service(service);
+        // The connection ends with the test.
+        let _ended = router.serve_with_incoming(connection).await;
+    });
+    let mut ours = Some(TokioIo::new(ours));
+    let connect = tower::service_fn(move |_| {
+        let io = ours
+            .take()
+            .ok_or_else(|| std::io::Error::other("one connection only"));
+        async { io }
+    });
+    let endpoint = Endpoint::from_static("http://picker");
+    endpoint.connect_with_connector(connect).await.unwrap()
 }
 
 fn endpoint() -> EndpointSpec {
