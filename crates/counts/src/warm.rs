@@ -116,7 +116,7 @@ impl Moment {
             ..LoadSample::default()
         };
         self.play(Input::ScrapeBegun(endpoint));
-        self.play(Input::ScrapeDone(endpoint, sample));
+        self.play(Input::ScrapeDone(endpoint, Box::new(sample.into())));
     }
 }
 

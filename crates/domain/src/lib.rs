@@ -11,6 +11,7 @@
 //! [`units::Unit`] is always within `0..=1`; a [`block::BlockKey`] names a whole prefix, not one
 //! block.
 
+pub mod adapter;
 pub mod block;
 pub mod decision;
 pub mod endpoint;

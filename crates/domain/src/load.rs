@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adapter::Adapters;
 use crate::time::Timestamp;
 use crate::units::{Tokens, Unit};
 
@@ -25,6 +26,55 @@ pub struct LoadSample {
     /// Start of the engine's process, in seconds since 1970.
     #[serde(with = "crate::float::option")]
     pub process_start_seconds: Option<f64>,
+}
+
+/// What one page of an engine's metrics said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineSample {
+    /// Its load.
+    pub load: LoadSample,
+    /// Its adapters, where it tells of them.
+    pub adapters: Option<Adapters>,
+    /// What it counted since its process began.
+    pub counters: Counters,
+}
+
+impl From<LoadSample> for EngineSample {
+    /// A page that tells the load alone.
+    fn from(load: LoadSample) -> Self {
+        Self {
+            load,
+            ..Self::default()
+        }
+    }
+}
+
+/// Counters of an engine. One that was missing or senseless is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counters {
+    /// Tokens of prompts.
+    #[serde(with = "crate::float::option")]
+    pub prompt_tokens: Option<f64>,
+    /// Of these, tokens that came from the cache.
+    #[serde(with = "crate::float::option")]
+    pub cached_tokens: Option<f64>,
+    /// Tokens of answers.
+    #[serde(with = "crate::float::option")]
+    pub output_tokens: Option<f64>,
+    /// Seconds that requests were in prefill.
+    #[serde(with = "crate::float::option")]
+    pub prefill_seconds: Option<f64>,
+    /// Seconds that requests were in decode.
+    #[serde(with = "crate::float::option")]
+    pub decode_seconds: Option<f64>,
+    /// Requests that lost their place in the batch.
+    #[serde(with = "crate::float::option")]
+    pub preemptions: Option<f64>,
+    /// Requests that ended.
+    #[serde(with = "crate::float::option")]
+    pub finished: Option<f64>,
 }
 
 /// An endpoint's load as last reported, with its age.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use pointsman_domain::endpoint::EndpointId;
-use pointsman_domain::load::LoadSample;
-use pointsman_telemetry::mapping;
+use pointsman_domain::load::EngineSample;
+use pointsman_telemetry::mapping::Mapping;
 use tokio_util::sync::CancellationToken;
 
 use crate::page::{PageClient, PageFailure, PageReader, PageSettings, Target, Visit};
@@ -16,12 +16,21 @@ pub struct Scraper {
     pages: PageReader,
 }
 
+/// What is read of a page.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    /// The names that this kind of engine uses.
+    pub mapping: Arc<Mapping>,
+    /// The rank that is meant, where several have one page.
+    pub rank: Option<u32>,
+}
+
 /// Where results go. Called from the loops, so it must not wait.
 pub trait Sink: Send + Sync + 'static {
     /// A scrape is about to be sent.
     fn begun(&self, endpoint: EndpointId);
     /// The page was read.
-    fn done(&self, endpoint: EndpointId, sample: LoadSample);
+    fn done(&self, endpoint: EndpointId, sample: EngineSample);
     /// The page could not be read.
     fn failed(&self, endpoint: EndpointId, failure: PageFailure);
 }
@@ -35,16 +44,25 @@ impl Scraper {
     }
 
     /// Scrapes the target until cancelled. A scrape that is under way then ends without a report.
-    pub async fn run(&self, target: Target, sink: Arc<dyn Sink>, cancel: CancellationToken) {
-        let endpoint = target.endpoint;
-        self.pages
-            .run(target, &Scrapes { endpoint, sink }, cancel)
-            .await;
+    pub async fn run(
+        &self,
+        target: Target,
+        engine: Engine,
+        sink: Arc<dyn Sink>,
+        cancel: CancellationToken,
+    ) {
+        let scrapes = Scrapes {
+            endpoint: target.endpoint,
+            engine,
+            sink,
+        };
+        self.pages.run(target, &scrapes, cancel).await;
     }
 }
 
 struct Scrapes {
     endpoint: EndpointId,
+    engine: Engine,
     sink: Arc<dyn Sink>,
 }
 
@@ -54,7 +72,8 @@ impl Visit for Scrapes {
     }
 
     fn read(&self, page: &mut Vec<u8>) -> Result<(), PageFailure> {
-        self.sink.done(self.endpoint, mapping::VLLM.read(page));
+        let Engine { mapping, rank } = &self.engine;
+        self.sink.done(self.endpoint, mapping.read(page, *rank));
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use pointsman_domain::decision::{Decision, Refusal};
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::event::Event;
 use pointsman_domain::facts::{RequestFacts, RequestId};
-use pointsman_domain::load::{EndpointLoad, LoadSample, OwnLoad};
+use pointsman_domain::load::{EndpointLoad, EngineSample, OwnLoad};
 use pointsman_domain::observation::{EndCause, Observation};
 use pointsman_domain::time::Timestamp;
 use pointsman_ledger::reservations::Ledger;
@@ -79,7 +79,7 @@ pub enum Input {
     /// A scrape of the endpoint's metrics is on its way.
     ScrapeBegun(EndpointId),
     /// The scrape is done.
-    ScrapeDone(EndpointId, LoadSample),
+    ScrapeDone(EndpointId, Box<EngineSample>),
     /// The scrape failed.
     ScrapeFailed(EndpointId, ScrapeFault),
     /// The engine has stored these blocks in its cache.

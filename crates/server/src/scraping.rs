@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use pointsman_domain::endpoint::EndpointId;
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::EngineSample;
 use pointsman_feeds::page::{PageClient, PageFailure, PageSettings, Target, phase};
 use pointsman_feeds::scrape::{Scraper, Sink};
 use pointsman_pipeline::pool::{Input, ScrapeFault};
@@ -55,8 +55,9 @@ impl Sink for PoolSink {
         self.door.input(Input::ScrapeBegun(endpoint));
     }
 
-    fn done(&self, endpoint: EndpointId, sample: LoadSample) {
-        self.door.input(Input::ScrapeDone(endpoint, sample));
+    fn done(&self, endpoint: EndpointId, sample: EngineSample) {
+        self.door
+            .input(Input::ScrapeDone(endpoint, Box::new(sample)));
     }
 
     fn failed(&self, endpoint: EndpointId, failure: PageFailure) {

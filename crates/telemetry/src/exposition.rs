@@ -5,11 +5,11 @@
 //! See <https://prometheus.io/docs/instrumenting/exposition_formats/> and
 //! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
+use crate::families::Families;
+
 /// One sample of a wanted family. Its value is finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample<'page, Family> {
-    /// The family, as the caller names it.
-    pub family: Family,
+pub struct Sample<'page> {
     /// The labels.
     pub labels: Labels<'page>,
     /// The value.
@@ -44,21 +44,29 @@ impl<'page> Labels<'page> {
     }
 }
 
-/// Calls `visit` for each sample of the families that `select` knows by name.
+/// Calls `visit` for each sample of these families.
 ///
 /// Lines that cannot be understood are passed over, and so are values that are not finite: one
 /// senseless sample says nothing about the others.
-pub fn visit_samples<'page, Family>(
+pub fn visit_samples<'page, Meaning>(
     page: &'page [u8],
-    select: impl Fn(&[u8]) -> Option<Family>,
-    mut visit: impl FnMut(Sample<'page, Family>),
+    families: &Families<Meaning>,
+    mut visit: impl FnMut(&Meaning, Sample<'page>),
 ) {
     let mut rest = page;
-    while !rest.is_empty() {
-        let (line, after) = split_line(rest);
+    while let Some(&first) = rest.first() {
+        let is_wanted = match first {
+            b'#' => false,
+            b'{' => true,
+            blank if is_blank(blank) => true,
+            _ => families.may_begin(rest),
+        };
+        // No label can hold a line feed: there it is escaped.
+        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (line, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         rest = after;
-        if let Some(sample) = sample(line, &select) {
-            visit(sample);
+        if is_wanted && let Some((meaning, sample)) = sample(line, families) {
+            visit(meaning, sample);
         }
     }
 }
@@ -69,42 +77,37 @@ struct LabelItem<'page> {
     value: Option<&'page [u8]>,
 }
 
-fn sample<'page, Family>(
+fn sample<'page, 'names, Meaning>(
     line: &'page [u8],
-    select: impl Fn(&[u8]) -> Option<Family>,
-) -> Option<Sample<'page, Family>> {
+    families: &'names Families<Meaning>,
+) -> Option<(&'names Meaning, Sample<'page>)> {
     let line = line.trim_ascii_start();
     let end = line
         .iter()
         .position(|&byte| byte == b'{' || is_blank(byte) || byte == b'#')?;
     let (name, rest) = line.split_at(end);
     if name.is_empty() {
-        return sample_named_between_braces(line, select);
+        return sample_named_between_braces(line, families);
     }
-    let family = select(name)?;
+    let meaning = families.get(name)?;
     let rest = rest.trim_ascii_start();
     let (labels, rest) = match rest.strip_prefix(b"{") {
         Some(inside) => split_labels(inside)?,
         None => (Labels::default(), rest),
     };
-    Some(Sample {
-        family,
-        labels,
-        value: value(rest)?,
-    })
+    let value = value(rest)?;
+    Some((meaning, Sample { labels, value }))
 }
 
 /// Reads `{"name", label="value"} 1`, the form for names that are no identifiers.
-fn sample_named_between_braces<'page, Family>(
+fn sample_named_between_braces<'page, 'names, Meaning>(
     line: &'page [u8],
-    select: impl Fn(&[u8]) -> Option<Family>,
-) -> Option<Sample<'page, Family>> {
+    families: &'names Families<Meaning>,
+) -> Option<(&'names Meaning, Sample<'page>)> {
     let (labels, rest) = split_labels(line.strip_prefix(b"{")?)?;
-    Some(Sample {
-        family: select(labels.metric_name()?)?,
-        labels,
-        value: value(rest)?,
-    })
+    let meaning = families.get(labels.metric_name()?)?;
+    let value = value(rest)?;
+    Some((meaning, Sample { labels, value }))
 }
 
 /// Reads what follows name and labels: a value, then perhaps a timestamp, then perhaps an exemplar.
@@ -183,28 +186,9 @@ fn split_quoted(inside: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((text, rest.get(1..)?))
 }
 
-/// Splits after the first line feed, which no label can hold: there it is escaped.
-fn split_line(page: &[u8]) -> (&[u8], &[u8]) {
-    // Whole chunks first, as looking for a byte in a chunk of known length takes a few instructions.
-    let (chunks, _) = page.as_chunks::<CHUNK_BYTES>();
-    let without = chunks
-        .iter()
-        .take_while(|chunk| !chunk.iter().fold(false, |any, &byte| any | (byte == b'\n')))
-        .count();
-    let from = without * CHUNK_BYTES;
-    let tail = page.get(from..).unwrap_or_default();
-    let end = match tail.iter().position(|&byte| byte == b'\n') {
-        Some(at) => from + at + 1,
-        None => page.len(),
-    };
-    page.split_at_checked(end).unwrap_or((page, &[]))
-}
-
 fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace()
 }
-
-const CHUNK_BYTES: usize = 32;
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,9 @@
 //! keeps its last value, and its age says so.
 
 pub mod aggregate;
+pub mod engines;
 pub mod exposition;
+pub mod families;
 pub mod load;
 pub mod mapping;
+pub mod metric_spec;

@@ -1,14 +1,17 @@
 use std::sync::Mutex;
 
+use pointsman_domain::load::LoadSample;
+use pointsman_telemetry::engines;
+
 use super::*;
 use crate::page::tests::{ENDPOINT, listen, serve, settings, target, whole};
 
 const PAGE: &str = "vllm:num_requests_waiting 4\nvllm:num_requests_running 2\n";
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Report {
     Begun,
-    Done(LoadSample),
+    Done(EngineSample),
     Failed(PageFailure),
 }
 
@@ -35,7 +38,7 @@ impl Sink for Reports {
         self.add(endpoint, Report::Begun);
     }
 
-    fn done(&self, endpoint: EndpointId, sample: LoadSample) {
+    fn done(&self, endpoint: EndpointId, sample: EngineSample) {
         self.add(endpoint, Report::Done(sample));
     }
 
@@ -53,18 +56,28 @@ async fn scrape_once(answer: String) -> Vec<Report> {
     let (sink, cancel) = (Arc::clone(&reports), reports.cancel.clone());
     tokio::select! {
         () = serve(listener, answer) => panic!("the server ended"),
-        () = scraper.run(target(address), sink, cancel) => {}
+        () = scraper.run(target(address), vllm(), sink, cancel) => {}
     }
     let all = reports.all.lock().unwrap();
     all.clone()
 }
 
+fn vllm() -> Engine {
+    Engine {
+        mapping: Arc::new(Mapping::new(&engines::Engine::Vllm.names())),
+        rank: None,
+    }
+}
+
 #[tokio::test]
 async fn a_page_becomes_a_sample_of_its_endpoint() {
-    let sample = LoadSample {
-        waiting: Some(4),
-        running: Some(2),
-        ..LoadSample::default()
+    let sample = EngineSample {
+        load: LoadSample {
+            waiting: Some(4),
+            running: Some(2),
+            ..LoadSample::default()
+        },
+        ..EngineSample::default()
     };
     let reports = scrape_once(whole("200 OK", PAGE)).await;
     assert_eq!(reports, [Report::Begun, Report::Done(sample)]);

@@ -42,8 +42,11 @@ impl World<'_> {
         let member = &mut self.pickers.members[picker];
         let sample = member.reports[endpoint].take();
         if let (Some(id), Some(sample)) = (member.ids[endpoint], sample) {
-            self.pickers
-                .input(picker, self.now, Input::ScrapeDone(id, sample));
+            self.pickers.input(
+                picker,
+                self.now,
+                Input::ScrapeDone(id, Box::new(sample.into())),
+            );
         }
     }
 

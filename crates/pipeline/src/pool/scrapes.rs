@@ -2,7 +2,7 @@
 
 use pointsman_domain::endpoint::EndpointId;
 use pointsman_domain::event::{Event, Late};
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::EngineSample;
 use pointsman_domain::time::Timestamp;
 use pointsman_telemetry::load::Applied;
 
@@ -20,20 +20,21 @@ impl Pool {
         &mut self,
         now: Timestamp,
         endpoint: EndpointId,
-        sample: &LoadSample,
+        sample: &EngineSample,
         outputs: &mut Vec<Output>,
     ) {
         let Some(member) = self.endpoints.get_mut(endpoint) else {
             outputs.push(Output::Event(Event::Dropped { what: Late::Scrape }));
             return;
         };
-        match member.load.apply(now, sample) {
+        let told = sample.load;
+        match member.load.apply(now, &told) {
             Applied::Same => {
                 let load = member.load.load();
-                if sample.waiting == Some(0) && sample.running == Some(0) {
+                if told.waiting == Some(0) && told.running == Some(0) {
                     self.ledger.scrape_shows_idle(now, endpoint);
                 }
-                if sample.waiting.or(sample.running).is_some() {
+                if told.waiting.or(told.running).is_some() {
                     let requests = load.waiting.saturating_add(load.running);
                     self.ledger.scrape_done(endpoint, requests);
                 } else {

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::engines::Engine;
 
 /// The families of interest among others, as a vLLM server writes them.
 const PAGE: &str = r#"# HELP python_gc_objects_collected_total Objects collected during gc
@@ -25,8 +26,12 @@ vllm:cache_config_info{block_size="16",cache_dtype="auto",engine="0",num_gpu_blo
 vllm:time_to_first_token_seconds_bucket{engine="0",le="0.001",model_name="m"} 0.0
 "#;
 
+fn read_as(engine: Engine, page: &str) -> EngineSample {
+    Mapping::new(&engine.names()).read(page.as_bytes(), None)
+}
+
 fn read(page: &str) -> LoadSample {
-    VLLM.read(page.as_bytes())
+    read_as(Engine::Vllm, page).load
 }
 
 #[test]
@@ -42,6 +47,114 @@ fn a_vllm_page_tells_the_whole_load() {
             process_start_seconds: Some(1_757_900_000.12),
         }
     );
+}
+
+#[test]
+fn the_counters_of_a_page_are_added_up() {
+    let page = concat!(
+        "vllm:prompt_tokens_total{engine=\"0\"} 9.1e+06\n",
+        "vllm:prompt_tokens_total{engine=\"1\"} 1e+06\n",
+        "vllm:prefix_cache_hits_total 5\n",
+        "vllm:gpu_prefix_cache_hits_total 7\n",
+        "vllm:generation_tokens_total 4\n",
+        "vllm:request_prefill_time_seconds_bucket{le=\"0.3\"} 9\n",
+        "vllm:request_prefill_time_seconds_sum 1.5\n",
+        "vllm:request_prefill_time_seconds_count 9\n",
+        "vllm:request_decode_time_seconds_sum NaN\n",
+        "vllm:num_preemptions_total 2\n",
+        "vllm:request_success_total{finished_reason=\"stop\"} 3\n",
+        "vllm:request_success_total{finished_reason=\"length\"} 4\n",
+    );
+    let expected = Counters {
+        prompt_tokens: Some(10.1e6),
+        cached_tokens: Some(5.0),
+        output_tokens: Some(4.0),
+        prefill_seconds: Some(1.5),
+        decode_seconds: None,
+        preemptions: Some(2.0),
+        finished: Some(7.0),
+    };
+    assert_eq!(read_as(Engine::Vllm, page).counters, expected);
+}
+
+#[test]
+fn b46_of_several_lists_of_adapters_the_newest_counts() {
+    let page = concat!(
+        "vllm:lora_requests_info{max_lora=\"1\",running_lora_adapters=\"a,b,\",\
+         waiting_lora_adapters=\" c\"} 1.7500000125e+09\n",
+        "vllm:lora_requests_info{max_lora=\"1\",running_lora_adapters=\"\",\
+         waiting_lora_adapters=\"\"} 1.75e+09\n",
+    );
+    let expected = Adapters {
+        running: [AdapterKey::of("a"), AdapterKey::of("b")]
+            .into_iter()
+            .collect(),
+        waiting: [AdapterKey::of("c")].into_iter().collect(),
+        slots: Some(1),
+    };
+    assert_eq!(read_as(Engine::Vllm, page).adapters, Some(expected));
+}
+
+#[test]
+fn b45_without_adapters_all_else_is_read() {
+    let sample = read_as(Engine::Vllm, PAGE);
+    assert_eq!(sample.adapters, None);
+    assert_eq!(sample.load.waiting, Some(3));
+}
+
+#[test]
+fn b48_a_rank_of_a_page_can_be_read_alone() {
+    let page = concat!(
+        "vllm:num_requests_waiting{engine=\"0\"} 1\n",
+        "vllm:num_requests_waiting{engine=\"1\"} 9\n",
+        "vllm:num_requests_running 4\n",
+    );
+    let mapping = Mapping::new(&Engine::Vllm.names());
+    let waiting = |rank| mapping.read(page.as_bytes(), rank).load.waiting;
+    assert_eq!(waiting(Some(0)), Some(1));
+    assert_eq!(waiting(Some(1)), Some(9));
+    assert_eq!(waiting(Some(2)), None);
+    assert_eq!(waiting(None), Some(10));
+    // What is told of no rank is told of each.
+    assert_eq!(mapping.read(page.as_bytes(), Some(1)).load.running, Some(4));
+}
+
+#[test]
+fn each_kind_of_engine_is_read_by_its_own_names() {
+    let sglang = "sglang:num_queue_reqs 3\nsglang:num_running_reqs 12\nsglang:token_usage 0.25\n\
+        sglang:cache_config_info{page_size=\"64\",num_pages=\"1000\"} 1\n";
+    let trtllm = "trtllm_num_requests_waiting 3\ntrtllm_num_requests_running 12\n\
+        trtllm_kv_cache_utilization 0.25\ntrtllm_kv_cache_tokens_per_block 64\n\
+        trtllm_kv_cache_max_blocks 1000\n";
+    let triton = "nv_trt_llm_request_metrics{model=\"m\",request_type=\"waiting\",version=\"1\"} 3\n\
+        nv_trt_llm_request_metrics{model=\"m\",request_type=\"scheduled\",version=\"1\"} 12\n\
+        nv_trt_llm_request_metrics{model=\"m\",request_type=\"max\",version=\"1\"} 512\n\
+        nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"fraction\",model=\"m\"} 0.25\n\
+        nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"tokens_per\",model=\"m\"} 64\n\
+        nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"used\",model=\"m\"} 250\n\
+        nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"max\",model=\"m\"} 1000\n";
+    let expected = LoadSample {
+        waiting: Some(3),
+        running: Some(12),
+        kv_usage: Some(Unit::clamped(0.25)),
+        kv_block_tokens: Some(64),
+        kv_blocks: Some(1000),
+        process_start_seconds: None,
+    };
+    for (engine, page) in [
+        (Engine::Sglang, sglang),
+        (Engine::TrtllmServe, trtllm),
+        (Engine::TritonTensorrtLlm, triton),
+    ] {
+        assert_eq!(read_as(engine, page).load, expected, "{engine:?}");
+        assert_eq!(read(page), LoadSample::default(), "{engine:?}");
+        assert_eq!(Engine::named(engine.name()), Some(engine));
+    }
+    let sample = read_as(
+        Engine::Triton,
+        "nv_inference_pending_request_count{model=\"m\"} 3\n",
+    );
+    assert_eq!((sample.load.waiting, sample.load.running), (Some(3), None));
 }
 
 #[test]
@@ -175,7 +288,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(page in proptest::collection::vec(any::<u8>(), 0..400)) {
-        VLLM.read(&page);
+        Mapping::new(&Engine::Vllm.names()).read(&page, None);
     }
 
     #[test]
@@ -187,7 +300,7 @@ proptest! {
         let mut page = PAGE.as_bytes().to_vec();
         page[at] = byte;
         page.truncate(end);
-        let sample = VLLM.read(&page);
+        let sample = Mapping::new(&Engine::Vllm.names()).read(&page, None).load;
         if let Some(usage) = sample.kv_usage {
             prop_assert!((0.0..=1.0).contains(&usage.value()));
         }

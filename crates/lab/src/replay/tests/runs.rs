@@ -139,7 +139,9 @@ impl Run {
                 self.input(Input::Endpoints(chosen.map(endpoint).collect()));
             }
             Event::ScrapeBegun(endpoint) => self.input(Input::ScrapeBegun(endpoint)),
-            Event::Scrape(endpoint, sample) => self.input(Input::ScrapeDone(endpoint, sample)),
+            Event::Scrape(endpoint, sample) => {
+                self.input(Input::ScrapeDone(endpoint, Box::new(sample.into())))
+            }
             Event::ScrapeFailed(endpoint, fault) => {
                 self.input(Input::ScrapeFailed(endpoint, fault));
             }

@@ -6,6 +6,7 @@ use pointsman_domain::block::{BlockHash, BlockSize};
 use pointsman_domain::decision::Decision;
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::facts::{Dialect, ModelName, RequestFacts};
+use pointsman_domain::load::LoadSample;
 use pointsman_domain::units::Tokens;
 use pointsman_schedule::picker::Picker;
 use pointsman_schedule::profile::{Profile, Weighted};
@@ -179,7 +180,7 @@ impl TestPool {
 
     pub(super) fn scrape(&mut self, endpoint: EndpointId, sample: LoadSample) -> Vec<Output> {
         self.input(Input::ScrapeBegun(endpoint));
-        self.input(Input::ScrapeDone(endpoint, sample))
+        self.input(Input::ScrapeDone(endpoint, Box::new(sample.into())))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lives of endpoints: what belongs to one never counts for another.
 
 use pointsman_domain::event::Late;
+use pointsman_domain::load::LoadSample;
 
 use super::super::*;
 use super::builders::*;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pointsman_domain::facts::ModelName;
+use pointsman_domain::load::LoadSample;
 use pointsman_domain::observation::{ObservationMode, Usage};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! What is seen in responses, and what it does to the load of endpoints.
 
 use pointsman_domain::event::Late;
-use pointsman_domain::load::PrefillRate;
+use pointsman_domain::load::{LoadSample, PrefillRate};
 use pointsman_domain::observation::{ObservationMode, Usage};
 use pointsman_domain::units::{Tokens, Unit};
 

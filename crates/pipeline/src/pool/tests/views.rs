@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pointsman_domain::load::LoadSample;
 use pointsman_schedule::candidate::Candidate;
 use pointsman_schedule::load_view::LoadView;
 use pointsman_schedule::picker::Picker;
@@ -224,7 +225,10 @@ impl Engines {
             Step::Done(slot) => {
                 if let Some(read) = self.reads[slot as usize].take() {
                     self.reports[slot as usize] = read;
-                    pool.input(Input::ScrapeDone(first_life(slot), sample(0, read[0])));
+                    pool.input(Input::ScrapeDone(
+                        first_life(slot),
+                        Box::new(sample(0, read[0]).into()),
+                    ));
                 }
             }
             Step::Failed(slot) => {

@@ -4,6 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::num::NonZeroU32;
 use core::time::Duration;
 
+use pointsman_domain::adapter::{AdapterKey, Adapters};
 use pointsman_domain::block::{BlockHash, BlockKey, BlockSize, SaltHash};
 use pointsman_domain::decision::{Decision, Destination, Pick, Refusal};
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec, SubsetEntry};
@@ -12,7 +13,7 @@ use pointsman_domain::facts::{
     Dialect, Effort, Features, LatencyGoals, MediaItem, MediaKind, ModelName, NameHash, Prompt,
     Reasoning, RequestFacts, RequestId, Session, SessionSource,
 };
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::{Counters, EngineSample, LoadSample};
 use pointsman_domain::observation::{EndCause, Observation, ObservationMode, Usage};
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::{Milliseconds, Tokens, Unit};
@@ -98,7 +99,7 @@ fn input() -> impl Strategy<Value = Input> {
         1 => (request_id(), observation())
             .prop_map(|(id, observation)| Input::Observed { id, observation }),
         1 => endpoint_id().prop_map(Input::ScrapeBegun),
-        2 => (endpoint_id(), sample()).prop_map(|(id, sample)| Input::ScrapeDone(id, sample)),
+        2 => (endpoint_id(), engine_sample()).prop_map(|(id, sample)| Input::ScrapeDone(id, Box::new(sample))),
         1 => (endpoint_id(), fault).prop_map(|(id, fault)| Input::ScrapeFailed(id, fault)),
         1 => vec(spec(), 0..3).prop_map(Input::Endpoints),
         1 => (endpoint_id(), block_keys())
@@ -391,6 +392,56 @@ fn sample() -> impl Strategy<Value = LoadSample> {
                 kv_block_tokens,
                 kv_blocks,
                 process_start_seconds: start,
+            },
+        )
+}
+
+fn engine_sample() -> impl Strategy<Value = EngineSample> {
+    (sample(), option::of(adapters()), counters()).prop_map(|(load, adapters, counters)| {
+        EngineSample {
+            load,
+            adapters,
+            counters,
+        }
+    })
+}
+
+fn adapters() -> impl Strategy<Value = Adapters> {
+    let set = || {
+        vec(any::<u8>(), 0..12).prop_map(|names| {
+            names
+                .iter()
+                .map(|name| AdapterKey::of_bytes(&[*name]))
+                .collect()
+        })
+    };
+    (set(), set(), option::of(any::<u32>())).prop_map(|(running, waiting, slots)| Adapters {
+        running,
+        waiting,
+        slots,
+    })
+}
+
+fn counters() -> impl Strategy<Value = Counters> {
+    let counter = || option::of(number());
+    (
+        counter(),
+        counter(),
+        counter(),
+        counter(),
+        counter(),
+        counter(),
+        counter(),
+    )
+        .prop_map(
+            |(prompt, cached, output, prefill, decode, preemptions, finished)| Counters {
+                prompt_tokens: prompt,
+                cached_tokens: cached,
+                output_tokens: output,
+                prefill_seconds: prefill,
+                decode_seconds: decode,
+                preemptions,
+                finished,
             },
         )
 }
