@@ -10,13 +10,16 @@ mod request_handler;
 pub(crate) mod spec;
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use pointsman_api::picker_config::EndpointPickerConfig;
 use pointsman_domain::load::PrefillRate;
 use pointsman_pipeline::config::{Attachment, RuntimeConfig};
 use pointsman_pipeline::rewrite::Rewrites;
+use pointsman_telemetry::engines::Engine;
+use pointsman_telemetry::mapping::EngineNames;
 
-use crate::plugin::data_layer::METRICS_PATH_DEFAULT;
+use crate::plugin::data_layer::{ENGINE_DEFAULT, ENGINE_LABEL_DEFAULT, METRICS_PATH_DEFAULT};
 use crate::problem::{Findings, Problem, Problems};
 
 /// All that follows from a configuration.
@@ -28,6 +31,8 @@ pub struct Compiled {
     pub discovery: Option<FileDiscovery>,
     /// How engines' metrics are read.
     pub metrics: MetricsSource,
+    /// What engines call their metrics.
+    pub metric_names: MetricNames,
     /// What was accepted and has no effect.
     pub warnings: Vec<Problem>,
 }
@@ -58,6 +63,28 @@ impl Default for MetricsSource {
             path: METRICS_PATH_DEFAULT.to_owned(),
             port: None,
             interval: None,
+        }
+    }
+}
+
+/// What engines call their metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricNames {
+    /// The label of an endpoint that names its kind of engine.
+    pub label: String,
+    /// The kind of engine of other endpoints, which is in the table.
+    pub default: String,
+    /// The names, by the kind of engine.
+    pub engines: BTreeMap<String, EngineNames>,
+}
+
+impl Default for MetricNames {
+    fn default() -> Self {
+        let known = |engine: Engine| (engine.name().to_owned(), engine.names());
+        Self {
+            label: ENGINE_LABEL_DEFAULT.to_owned(),
+            default: ENGINE_DEFAULT.to_owned(),
+            engines: Engine::ALL.into_iter().map(known).collect(),
         }
     }
 }
@@ -126,6 +153,7 @@ fn compile_noting(
         runtime,
         discovery,
         metrics,
+        metric_names: data_layer.metric_names,
         warnings: Vec::new(),
     };
     let (compiled, warnings) = findings.finish(compiled)?;

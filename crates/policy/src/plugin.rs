@@ -2,6 +2,7 @@
 
 pub(crate) mod accepted;
 pub(crate) mod data_layer;
+pub(crate) mod engines;
 pub(crate) mod picker;
 pub(crate) mod prefix_cache;
 pub(crate) mod scorer;
@@ -13,7 +14,7 @@ use pointsman_pipeline::config::PrefixSource;
 use pointsman_schedule::picker::Picker;
 use pointsman_schedule::scorer::Scorer;
 
-use crate::config::{FileDiscovery, MetricsSource};
+use crate::config::{FileDiscovery, MetricNames, MetricsSource};
 use crate::fields::Fields;
 use crate::parameter::Row;
 
@@ -66,6 +67,8 @@ pub(crate) enum Part {
     PrefixIndex(BlockSize, PrefixSource),
     /// How engines' metrics are read.
     Metrics(MetricsSource),
+    /// What engines call their metrics.
+    MetricNames(MetricNames),
     /// Where the endpoints are listed.
     Discovery(FileDiscovery),
     /// Nothing.

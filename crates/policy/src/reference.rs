@@ -20,8 +20,10 @@ pub fn markdown() -> String {
     out.push_str("\n## Plugins that are built\n");
     for role in Role::ALL {
         role_section(&mut out, role);
-        if role == Role::Picker {
-            load_section(&mut out);
+        match role {
+            Role::Picker => load_section(&mut out),
+            Role::Extractor => out.push_str(ENGINES),
+            _ => {}
         }
     }
     out.push_str(ACCEPTED);
@@ -204,6 +206,26 @@ whose report is missing or too old counts with the medians of the others.
 
 | value | formula | meaning |
 |---|---|---|
+";
+
+const ENGINES: &str = "
+#### The parameter `engineConfigs`
+
+Each entry says what one kind of engine calls its metrics. A metric is written `name{label=value,...}`;
+only samples that have these labels count. A field that is absent or empty leaves its fact unknown. An
+entry with the name of a known engine takes its place. A counter may have `_total` behind its name.
+
+| field | meaning |
+|---|---|
+| `name` | The word in the label of endpoints; not `default`. |
+| `queuedRequestsSpec` | Requests that wait. |
+| `runningRequestsSpec` | Requests in the batch. |
+| `kvUsageSpec` | Share of the KV cache in use, from 0 to 1. |
+| `loraSpec` | Metric with the labels `running_lora_adapters`, `waiting_lora_adapters` and `max_lora`, whose value is the time of that. |
+| `cacheInfoSpec` | Metric whose labels describe the KV cache: `cacheBlockSizeLabelName` names that of the tokens of a block, `cacheNumBlocksLabelName` that of the number of blocks. |
+| `cacheBlockSizeSpec` | Tokens of a block, as a value. |
+| `cacheNumBlocksSpec` | Number of blocks, as a value. |
+| `customMetrics` | *Not active.* |
 ";
 
 const ACCEPTED: &str = "

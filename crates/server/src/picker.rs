@@ -9,7 +9,7 @@ use pointsman_extproc::stream::{LoadReports, ModelList, Settings};
 use pointsman_feeds::page::{PageClient, PageSettings};
 use pointsman_pipeline::pool::Input;
 use pointsman_pipeline::record::{Configuration, FORMAT, Header};
-use pointsman_policy::config::Compiled;
+use pointsman_policy::config::{Compiled, MetricNames};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -121,7 +121,8 @@ impl Picker {
         } = opening;
         let door = || Arc::clone(&self.door);
         self.background.spawn("expire", door().expire_in_time());
-        let feeds = self.feeds(scrape_settings(&flags, &compiled));
+        let scrape = scrape_settings(&flags, &compiled);
+        let feeds = self.feeds(scrape, &compiled.metric_names);
         let follow = feeding::follow(lives, feeds, self.background.clone());
         self.background.spawn("feeding", follow);
 
@@ -183,9 +184,9 @@ impl Picker {
         self.recording
     }
 
-    fn feeds(&self, scrape: PageSettings) -> Vec<Box<dyn Feed>> {
+    fn feeds(&self, scrape: PageSettings, names: &MetricNames) -> Vec<Box<dyn Feed>> {
         let client = PageClient::new(READ_TIMEOUT);
-        let scraping = Scraping::new(Arc::clone(&self.door), client.clone(), scrape);
+        let scraping = Scraping::new(Arc::clone(&self.door), client.clone(), scrape, names);
         let mut feeds: Vec<Box<dyn Feed>> = vec![Box::new(scraping)];
         if let Some(table) = &self.models {
             let listing = Listing::new(Arc::clone(table), client, READ_TIMEOUT);

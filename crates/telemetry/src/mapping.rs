@@ -11,7 +11,7 @@ use crate::metric_spec::MetricSpec;
 
 /// The names that one kind of engine uses. Of several names for one fact, the first that the page
 /// has counts: engines rename metrics, and pools hold engines of several versions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineNames {
     /// Gauge of requests in the queue.
     pub waiting: Vec<MetricSpec>,

@@ -3,7 +3,7 @@
 use pointsman_api::picker_config::DataLayer as Section;
 
 use super::plugins::{Plugin, Plugins};
-use super::{FileDiscovery, MetricsSource};
+use super::{FileDiscovery, MetricNames, MetricsSource};
 use crate::duration;
 use crate::plugin::{Part, Role};
 use crate::problem::Findings;
@@ -15,6 +15,8 @@ pub(crate) struct DataLayer {
     pub(crate) discovery: Option<FileDiscovery>,
     /// How engines' metrics are read.
     pub(crate) metrics: MetricsSource,
+    /// What engines call their metrics.
+    pub(crate) metric_names: MetricNames,
 }
 
 /// Works out what feeds the pool.
@@ -49,7 +51,22 @@ pub(crate) fn compile(
             _ => None,
         }),
         metrics: metrics(source, plugins, findings),
+        metric_names: metric_names(plugins, findings),
     }
+}
+
+/// The names that the file's extractor has, else the built-in ones.
+fn metric_names(plugins: &Plugins, findings: &mut Findings) -> MetricNames {
+    let mut names = None;
+    for plugin in plugins.iter() {
+        if let Part::MetricNames(listed) = &plugin.part {
+            if names.is_some() {
+                findings.problem(format!("{}.type", plugin.path), SECOND_EXTRACTOR);
+            }
+            names.get_or_insert_with(|| listed.clone());
+        }
+    }
+    names.unwrap_or_default()
 }
 
 /// The metrics source of `sources`, after a check of all of them.
@@ -134,5 +151,8 @@ fn check_inactive(section: &Section, plugins: &Plugins, findings: &mut Findings)
         }
     }
 }
+
+const SECOND_EXTRACTOR: &str =
+    "more than one metrics extractor is not built in this version: keep one";
 
 const SECOND_SOURCE: &str = "more than one metrics source is not built in this version: keep one";

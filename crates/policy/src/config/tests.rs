@@ -1,4 +1,5 @@
 use pointsman_api::picker_config::PluginSpec;
+use pointsman_telemetry::metric_spec::MetricSpec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -23,6 +24,12 @@ fn warned(text: &str) -> String {
     Problems(loaded(text).warnings).to_string()
 }
 
+/// The same without the long table of what engines call their metrics.
+fn without_names(mut compiled: Compiled) -> Compiled {
+    compiled.metric_names.engines.clear();
+    compiled
+}
+
 #[test]
 fn an_empty_text_is_the_default_configuration() {
     let default = compile(&EndpointPickerConfig::default(), Attachment::Gateway).unwrap();
@@ -30,7 +37,7 @@ fn an_empty_text_is_the_default_configuration() {
         assert_eq!(parse(text).unwrap(), EndpointPickerConfig::default());
         assert_eq!(load(text, Attachment::Gateway).unwrap(), default);
     }
-    insta::assert_debug_snapshot!(default);
+    insta::assert_debug_snapshot!(without_names(default));
 }
 
 #[test]
@@ -114,7 +121,7 @@ plugins:
 dataLayer: {discovery: {pluginRef: file-discovery}}
 ",
     );
-    insta::assert_debug_snapshot!(compiled);
+    insta::assert_debug_snapshot!(without_names(compiled));
 }
 
 #[test]
@@ -191,7 +198,7 @@ plugins:
 - {type: openai-parser}
 - {type: utilization-detector, parameters: {queueDepthThreshold: 10}}
 - {type: metrics-data-source, parameters: {insecureSkipVerify: false, caCertPath: /ca}}
-- {type: core-metrics-extractor, parameters: {defaultEngine: sglang, engineConfigs: [{name: x}]}}
+- {type: core-metrics-extractor, parameters: {engineConfigs: [{name: x, customMetrics: []}]}}
 - {type: file-discovery, parameters: {path: /etc/endpoints.yaml}}
 dataLayer:
   injectDefaults: false
@@ -253,6 +260,53 @@ plugins:
     let named = format!("{text}dataLayer: {{sources: [{{pluginRef: two}}]}}\n");
     assert_eq!(loaded(&named).metrics.path, "/two");
     assert_eq!(loaded("").metrics, MetricsSource::default());
+}
+
+#[test]
+fn the_names_of_metrics_are_those_of_known_engines_and_of_the_file() {
+    let names = loaded(
+        "
+plugins:
+- type: core-metrics-extractor
+  parameters:
+    engineLabelKey: engine
+    defaultEngine: mine
+    engineConfigs:
+    - name: mine
+      queuedRequestsSpec: 'mine_requests{state=waiting}'
+      kvUsageSpec: ''
+    - {name: vllm, queuedRequestsSpec: other_waiting}
+",
+    )
+    .metric_names;
+    assert_eq!((names.label.as_str(), names.default.as_str()), ("engine", "mine"));
+    let kinds: Vec<_> = names.engines.keys().map(String::as_str).collect();
+    let known = ["mine", "sglang", "triton", "triton-tensorrt-llm", "trtllm-serve", "vllm"];
+    assert_eq!(kinds, known);
+    let waiting = MetricSpec::named("mine_requests").with("state", "waiting");
+    assert_eq!(names.engines["mine"].waiting, [waiting]);
+    assert!(names.engines["mine"].kv_usage.is_empty());
+    let vllm = &names.engines["vllm"];
+    assert_eq!(vllm.waiting, [MetricSpec::named("other_waiting")]);
+    assert!(vllm.running.is_empty());
+    assert_eq!(vllm.counters, Engine::Vllm.names().counters);
+}
+
+#[test]
+fn problems_of_engines_are_told_with_their_place() {
+    insta::assert_snapshot!(told(
+        "
+plugins:
+- type: core-metrics-extractor
+  parameters:
+    defaultEngine: sgland
+    engineConfigs:
+    - {name: default, queuedRequestsSpec: 'a b'}
+    - {runningRequestsSpec: 'x{y}', kvUsage: z, cacheBlockSizeSpec: 3}
+    - vllm
+- {name: second, type: core-metrics-extractor}
+",
+    ));
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
+use super::engines::EngineConfigs;
 use super::{Built, Part};
-use crate::config::{FileDiscovery, MetricsSource};
+use crate::config::{FileDiscovery, MetricNames, MetricsSource};
 use crate::fields::Fields;
 use crate::parameter::number::OptionalCount;
 use crate::parameter::text::{FilePath, OptionalDuration, Scheme, Text, UrlPath};
-use crate::parameter::value::{Anything, Flag};
+use crate::parameter::value::Flag;
 use crate::parameter::{Inactive, Parameter};
 
 pub(crate) static METRICS_SOURCE: Built = Built {
@@ -27,9 +28,9 @@ pub(crate) static METRICS_SOURCE: Built = Built {
 };
 
 pub(crate) static METRICS_EXTRACTOR: Built = Built {
-    about: "Reads the load from the engines' metrics, by vLLM's names. It is there without being \
-            listed.",
-    parameters: &[&ENGINE_LABEL_KEY, &DEFAULT_ENGINE, &ENGINE_CONFIGS],
+    about: "Reads the load from the engines' metrics, by the names that each kind of engine uses. It \
+            is there without being listed.",
+    parameters: &[&ENGINE_LABEL_KEY, &DEFAULT_ENGINE, &EngineConfigs],
     read: metrics_extractor,
 };
 
@@ -61,10 +62,21 @@ fn metrics_source(fields: &mut Fields<'_>) -> Part {
 }
 
 fn metrics_extractor(fields: &mut Fields<'_>) -> Part {
-    ENGINE_LABEL_KEY.check(fields);
-    DEFAULT_ENGINE.check(fields);
-    ENGINE_CONFIGS.check(fields);
-    Part::Nothing
+    let mut names = MetricNames {
+        label: ENGINE_LABEL_KEY.of(fields),
+        default: DEFAULT_ENGINE.of(fields),
+        ..MetricNames::default()
+    };
+    let listed = EngineConfigs::of(fields).into_iter();
+    // What has no name is a problem already.
+    let listed = listed.filter(|engine| !engine.name.is_empty());
+    names.engines.extend(listed.map(|engine| (engine.name, engine.names)));
+    if !names.engines.contains_key(&names.default) {
+        let known: Vec<_> = names.engines.keys().map(|name| format!("`{name}`")).collect();
+        let message = format!("must be one of {}", known.join(", "));
+        fields.problem(DEFAULT_ENGINE.name, message);
+    }
+    Part::MetricNames(names)
 }
 
 /// The path of an engine's metrics where none is set.
@@ -136,28 +148,30 @@ static CLIENT_KEY_PATH: Inactive<Text> = Inactive(Parameter {
     about: "The key of `clientCertPath`.",
 });
 
-static ENGINE_LABEL_KEY: Inactive<Text> = Inactive(Parameter {
+static ENGINE_LABEL_KEY: Parameter<Text> = Parameter {
     name: "engineLabelKey",
     unit: "",
     kind: Text {
-        default: "llm-d.ai/engine-type",
+        default: ENGINE_LABEL_DEFAULT,
     },
-    about: "Would choose the names of metrics by this label of the endpoint.",
-});
+    about: "The label of an endpoint that names its kind of engine.",
+};
 
-static DEFAULT_ENGINE: Inactive<Text> = Inactive(Parameter {
+static DEFAULT_ENGINE: Parameter<Text> = Parameter {
     name: "defaultEngine",
     unit: "",
-    kind: Text { default: "vllm" },
-    about: "Would choose the names of metrics of endpoints without that label.",
-});
+    kind: Text {
+        default: ENGINE_DEFAULT,
+    },
+    about: "The kind of engine of endpoints without that label, or with another word in it: `vllm`, \
+            `sglang`, `trtllm-serve`, `triton-tensorrt-llm`, `triton`, or one of `engineConfigs`.",
+};
 
-static ENGINE_CONFIGS: Inactive<Anything> = Inactive(Parameter {
-    name: "engineConfigs",
-    unit: "",
-    kind: Anything,
-    about: "Would give the names of metrics of each engine.",
-});
+/// The label that names an endpoint's kind of engine where none is set.
+pub(crate) const ENGINE_LABEL_DEFAULT: &str = "llm-d.ai/engine-type";
+
+/// The kind of engine of endpoints that are not labelled, where none is set.
+pub(crate) const ENGINE_DEFAULT: &str = "vllm";
 
 static FILE_PATH: Parameter<FilePath> = Parameter {
     name: "path",

@@ -51,7 +51,14 @@ pub(super) const TABLE: &[Row] = &[
     pure("api", &[]),
     pure(
         "policy",
-        &["api", "domain", "pipeline", "schedule", "admission"],
+        &[
+            "api",
+            "domain",
+            "telemetry",
+            "pipeline",
+            "schedule",
+            "admission",
+        ],
     ),
     pure("proto", &[]),
     pure("extproc", &["domain", "proto", "request", "observe"]),
