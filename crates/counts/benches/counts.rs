@@ -20,12 +20,13 @@ use pointsman_counts::response::{self, Chunk, Exchange};
 use pointsman_counts::warm::{self, Moment};
 use pointsman_domain::block::{BlockKey, BlockSize};
 use pointsman_domain::facts::RequestFacts;
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::EngineSample;
 use pointsman_extproc::stream::{Action, Stream};
 use pointsman_pipeline::pool::{Output, Pool};
 use pointsman_request::read::{self, Reading};
 use pointsman_request::rejection::Rejection;
-use pointsman_telemetry::mapping::VLLM;
+use pointsman_telemetry::engines::Engine;
+use pointsman_telemetry::mapping::Mapping;
 use static_alloc::Bump;
 
 // Counts how a body becomes facts: its pieces are joined if there are several, read and hashed.
@@ -80,9 +81,14 @@ fn response_chunk(exchange: Exchange) -> (Box<Stream>, Vec<Action>) {
 
 // Counts how a metrics page becomes a load sample.
 #[library_benchmark]
-#[bench::vllm(fresh(page::vllm))]
-fn metrics_page(page: Vec<u8>) -> (LoadSample, Vec<u8>) {
-    (black_box(VLLM.read(&page)), page)
+#[bench::vllm(fresh(|| (mapping(), page::vllm(1))))]
+fn metrics_page((mapping, page): (Mapping, Vec<u8>)) -> (EngineSample, Mapping, Vec<u8>) {
+    (black_box(mapping.read(&page, None)), mapping, page)
+}
+
+/// The reader of vLLM pages.
+fn mapping() -> Mapping {
+    Mapping::new(&Engine::Vllm.names())
 }
 
 /// Makes an input from the beginning of a page of memory on, so that it lies the same way in every

@@ -1,25 +1,26 @@
-//! A metrics page.
+//! Metrics pages.
 
 use crate::body::MODEL;
 
-/// The page of a vLLM engine that has served for a while, with all its histograms.
-pub fn vllm() -> Vec<u8> {
-    let mut page = Page::default();
+/// The page of a vLLM server that has served for a while, with all its histograms, for so many engines
+/// behind it.
+pub fn vllm(engines: u32) -> Vec<u8> {
+    let mut page = Page::new("engine", engines);
     page.python();
     for (name, value) in [
         ("vllm:num_requests_running", 37.0),
         ("vllm:num_requests_waiting", 4.0),
         ("vllm:kv_cache_usage_perc", 0.617_283_950_617_284),
     ] {
-        page.family(name, "gauge");
-        page.sample(name, "", value);
+        page.gauge(name, value);
     }
     for (number, name) in (1..).zip(COUNTERS) {
         page.counter(name, "", f64::from(number) * 1_234_567.0);
     }
+    page.family("vllm:request_success_total", "counter");
     for reason in ["stop", "length", "abort"] {
         let label = format!(",finished_reason=\"{reason}\"");
-        page.counter("vllm:request_success_total", &label, 4_711.0);
+        page.sample("vllm:request_success_total", &label, 4_711.0);
     }
     for name in HISTOGRAMS_OF_TOKENS {
         page.histogram(name, &TOKEN_BOUNDS);
@@ -28,14 +29,83 @@ pub fn vllm() -> Vec<u8> {
         page.histogram(name, &SECOND_BOUNDS);
     }
     page.family("vllm:cache_config_info", "gauge");
-    page.0.push_str(CACHE_CONFIG);
-    page.0.into_bytes()
+    page.sample("vllm:cache_config_info", CACHE_CONFIG, 1.0);
+    page.text.into_bytes()
 }
 
-#[derive(Default)]
-struct Page(String);
+/// The same of an SGLang server with so many data-parallel ranks.
+pub fn sglang(ranks: u32) -> Vec<u8> {
+    let mut page = Page::new("dp_rank", ranks);
+    page.python();
+    for (name, value) in [
+        ("sglang:num_running_reqs", 37.0),
+        ("sglang:num_queue_reqs", 4.0),
+        ("sglang:token_usage", 0.617_283_950_617_284),
+        ("sglang:num_used_tokens", 271_072.0),
+        ("sglang:cache_hit_rate", 0.25),
+        ("sglang:gen_throughput", 1_234.5),
+        ("sglang:fwd_occupancy", f64::NAN),
+    ] {
+        page.gauge(name, value);
+    }
+    for (number, name) in (1..).zip([
+        "sglang:prompt_tokens_total",
+        "sglang:generation_tokens_total",
+        "sglang:cached_tokens_total",
+        "sglang:num_requests_total",
+    ]) {
+        page.counter(name, "", f64::from(number) * 1_234_567.0);
+    }
+    for stage in ["prefill", "decode", "prepare", "transfer", "idle"] {
+        for name in HISTOGRAMS_OF_SECONDS {
+            let name = name.replace("vllm:", &format!("sglang:{stage}_"));
+            page.histogram(&name, &SECOND_BOUNDS);
+        }
+    }
+    page.family("sglang:cache_config_info", "gauge");
+    let label = ",num_pages=\"27447\",page_size=\"16\"";
+    page.sample("sglang:cache_config_info", label, 1.0);
+    page.text.into_bytes()
+}
+
+/// The same of TensorRT-LLM's own server, which tells of one engine; `stages` makes it longer.
+pub fn trtllm_serve(stages: u32) -> Vec<u8> {
+    let mut page = Page::new("rank", 1);
+    page.python();
+    for (name, value) in [
+        ("trtllm_num_requests_running", 37.0),
+        ("trtllm_num_requests_waiting", 4.0),
+        ("trtllm_kv_cache_utilization", 0.617_283_950_617_284),
+        ("trtllm_kv_cache_tokens_per_block", 16.0),
+        ("trtllm_kv_cache_max_blocks", 27_447.0),
+    ] {
+        page.gauge(name, value);
+    }
+    page.counter("trtllm_request_success_total", "", 4_711.0);
+    for stage in 0..stages {
+        for name in HISTOGRAMS_OF_SECONDS {
+            let name = name.replace("vllm:", &format!("trtllm_stage_{stage}_"));
+            page.histogram(&name, &SECOND_BOUNDS);
+        }
+    }
+    page.text.into_bytes()
+}
+
+struct Page {
+    text: String,
+    rank_label: &'static str,
+    ranks: u32,
+}
 
 impl Page {
+    const fn new(rank_label: &'static str, ranks: u32) -> Self {
+        Self {
+            text: String::new(),
+            rank_label,
+            ranks,
+        }
+    }
+
     /// What the Python client writes by itself.
     fn python(&mut self) {
         for name in [
@@ -59,6 +129,11 @@ impl Page {
             self.family(name, "gauge");
             self.line(&format!("{name} {value}"));
         }
+    }
+
+    fn gauge(&mut self, name: &str, value: f64) {
+        self.family(name, "gauge");
+        self.sample(name, "", value);
     }
 
     fn counter(&mut self, name: &str, label: &str, value: f64) {
@@ -85,15 +160,19 @@ impl Page {
         self.line(&format!("# TYPE {name} {kind}"));
     }
 
+    /// A sample of each rank.
     fn sample(&mut self, name: &str, label: &str, value: f64) {
-        self.line(&format!(
-            "{name}{{engine=\"0\"{label},model_name=\"{MODEL}\"}} {value:?}"
-        ));
+        let rank_label = self.rank_label;
+        for rank in 0..self.ranks {
+            self.line(&format!(
+                "{name}{{{rank_label}=\"{rank}\"{label},model_name=\"{MODEL}\"}} {value:?}"
+            ));
+        }
     }
 
     fn line(&mut self, line: &str) {
-        self.0.push_str(line);
-        self.0.push('\n');
+        self.text.push_str(line);
+        self.text.push('\n');
     }
 }
 
@@ -115,9 +194,11 @@ const HISTOGRAMS_OF_TOKENS: [&str; 5] = [
     "vllm:request_params_max_tokens",
 ];
 
-const HISTOGRAMS_OF_SECONDS: [&str; 7] = [
+const HISTOGRAMS_OF_SECONDS: [&str; 9] = [
     "vllm:time_to_first_token_seconds",
     "vllm:inter_token_latency_seconds",
+    "vllm:time_per_output_token_seconds",
+    "vllm:request_time_per_output_token_seconds",
     "vllm:e2e_request_latency_seconds",
     "vllm:request_queue_time_seconds",
     "vllm:request_inference_time_seconds",
@@ -135,34 +216,66 @@ const SECOND_BOUNDS: [&str; 21] = [
     "50.0", "60.0", "120.0", "240.0", "480.0", "960.0", "1920.0", "+Inf",
 ];
 
-const CACHE_CONFIG: &str = "vllm:cache_config_info{block_size=\"16\",cache_dtype=\"auto\",\
+const CACHE_CONFIG: &str = ",block_size=\"16\",cache_dtype=\"auto\",\
     calculate_kv_scales=\"False\",cpu_kvcache_space_bytes=\"None\",enable_prefix_caching=\"True\",\
-    engine=\"0\",gpu_memory_utilization=\"0.9\",is_attention_free=\"False\",\
-    num_cpu_blocks=\"None\",num_gpu_blocks=\"27447\",num_gpu_blocks_override=\"None\",\
-    prefix_caching_hash_algo=\"sha256\",sliding_window=\"None\",swap_space=\"4\",\
-    swap_space_bytes=\"4294967296\"} 1.0\n";
+    gpu_memory_utilization=\"0.9\",is_attention_free=\"False\",num_cpu_blocks=\"None\",\
+    num_gpu_blocks=\"27447\",num_gpu_blocks_override=\"None\",prefix_caching_hash_algo=\"sha256\",\
+    sliding_window=\"None\",swap_space=\"4\",swap_space_bytes=\"4294967296\"";
 
 #[cfg(test)]
 mod tests {
-    use pointsman_domain::load::LoadSample;
+    use pointsman_domain::load::{EngineSample, LoadSample};
     use pointsman_domain::units::Unit;
-    use pointsman_telemetry::mapping::VLLM;
+    use pointsman_telemetry::engines::Engine;
+    use pointsman_telemetry::mapping::Mapping;
 
     use super::*;
 
-    #[test]
-    fn the_page_has_hundreds_of_lines_and_tells_every_fact() {
-        let page = vllm();
-        let lines = page.iter().filter(|byte| **byte == b'\n').count();
-        assert!((300..500).contains(&lines), "{lines}");
-        let expected = LoadSample {
-            waiting: Some(4),
-            running: Some(37),
+    fn read(engine: Engine, page: &[u8]) -> EngineSample {
+        Mapping::new(&engine.names()).read(page, None)
+    }
+
+    fn load(ranks: u32) -> LoadSample {
+        LoadSample {
+            waiting: Some(4 * ranks),
+            running: Some(37 * ranks),
             kv_usage: Some(Unit::clamped(0.617_283_950_617_284)),
             kv_block_tokens: Some(16),
-            kv_blocks: Some(27_447),
+            kv_blocks: Some(27_447 * ranks),
             process_start_seconds: Some(1_764_460_800.12),
-        };
-        assert_eq!(VLLM.read(&page), expected);
+        }
+    }
+
+    #[test]
+    fn the_page_of_one_engine_has_hundreds_of_lines_and_tells_every_fact() {
+        let page = vllm(1);
+        let lines = page.iter().filter(|byte| **byte == b'\n').count();
+        assert!((300..500).contains(&lines), "{lines}");
+        let sample = read(Engine::Vllm, &page);
+        assert_eq!(sample.load, load(1));
+        let counters = sample.counters;
+        assert_eq!(counters.finished, Some(3.0 * 4_711.0));
+        assert_eq!(counters.prefill_seconds, Some(123_456.789_012_345));
+        let counted = [
+            counters.prompt_tokens,
+            counters.cached_tokens,
+            counters.output_tokens,
+            counters.decode_seconds,
+            counters.preemptions,
+        ];
+        assert!(counted.iter().all(Option::is_some), "{counters:?}");
+    }
+
+    #[test]
+    fn the_page_of_many_ranks_is_large_and_tells_their_sums() {
+        for (engine, page, ranks) in [
+            (Engine::Vllm, vllm(8), 8),
+            (Engine::Sglang, sglang(2), 2),
+            (Engine::TrtllmServe, trtllm_serve(11), 1),
+        ] {
+            let length = page.len();
+            assert!((270_000..330_000).contains(&length), "{engine:?}: {length}");
+            assert_eq!(read(engine, &page).load, load(ranks), "{engine:?}");
+        }
     }
 }

@@ -68,9 +68,8 @@ impl Feed for Scraping {
 
 impl Engines {
     fn new(names: &MetricNames) -> Self {
-        let mapping = |(name, names): (&String, &EngineNames)| {
-            (name.clone(), Arc::new(Mapping::new(names)))
-        };
+        let mapping =
+            |(name, names): (&String, &EngineNames)| (name.clone(), Arc::new(Mapping::new(names)));
         let mappings: BTreeMap<_, _> = names.engines.iter().map(mapping).collect();
         let default = mappings.get(&names.default).map(Arc::clone);
         Self {

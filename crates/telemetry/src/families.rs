@@ -77,8 +77,8 @@ const fn place(window: u64) -> (usize, u64) {
     ((hash >> 6) as usize, 1 << (hash & 63))
 }
 
-/// Names of engines differ behind a common beginning.
-const WINDOW_END_MAX: usize = 16;
+/// Names of engines differ behind a common beginning, and histograms in their ends only.
+const WINDOW_END_MAX: usize = 32;
 
 /// Words of the set of bits.
 const WORDS: usize = 16;

@@ -279,9 +279,19 @@ plugins:
 ",
     )
     .metric_names;
-    assert_eq!((names.label.as_str(), names.default.as_str()), ("engine", "mine"));
+    assert_eq!(
+        (names.label.as_str(), names.default.as_str()),
+        ("engine", "mine")
+    );
     let kinds: Vec<_> = names.engines.keys().map(String::as_str).collect();
-    let known = ["mine", "sglang", "triton", "triton-tensorrt-llm", "trtllm-serve", "vllm"];
+    let known = [
+        "mine",
+        "sglang",
+        "triton",
+        "triton-tensorrt-llm",
+        "trtllm-serve",
+        "vllm",
+    ];
     assert_eq!(kinds, known);
     let waiting = MetricSpec::named("mine_requests").with("state", "waiting");
     assert_eq!(names.engines["mine"].waiting, [waiting]);

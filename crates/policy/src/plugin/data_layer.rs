@@ -70,9 +70,15 @@ fn metrics_extractor(fields: &mut Fields<'_>) -> Part {
     let listed = EngineConfigs::of(fields).into_iter();
     // What has no name is a problem already.
     let listed = listed.filter(|engine| !engine.name.is_empty());
-    names.engines.extend(listed.map(|engine| (engine.name, engine.names)));
+    names
+        .engines
+        .extend(listed.map(|engine| (engine.name, engine.names)));
     if !names.engines.contains_key(&names.default) {
-        let known: Vec<_> = names.engines.keys().map(|name| format!("`{name}`")).collect();
+        let known: Vec<_> = names
+            .engines
+            .keys()
+            .map(|name| format!("`{name}`"))
+            .collect();
         let message = format!("must be one of {}", known.join(", "));
         fields.problem(DEFAULT_ENGINE.name, message);
     }
