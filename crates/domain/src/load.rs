@@ -77,6 +77,66 @@ pub struct Counters {
     pub finished: Option<f64>,
 }
 
+/// Who told a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A page of metrics.
+    Scrape,
+    /// The engine, beside an answer.
+    Answer,
+    /// The engine, on a stream of its own.
+    Stream,
+}
+
+impl Source {
+    /// The value of metric labels.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Scrape => "scrape",
+            Self::Answer => "answer",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// When a value was told, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// A time at which it was true, or before that.
+    pub at: Timestamp,
+    /// Who told it.
+    pub by: Source,
+}
+
+/// What is known of each value of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// Requests waiting.
+    pub waiting: Option<Told>,
+    /// Requests running.
+    pub running: Option<Told>,
+    /// Share of KV blocks in use.
+    pub kv_usage: Option<Told>,
+}
+
+impl Signals {
+    /// Each with the value of metric labels.
+    pub fn named(&self) -> [(&'static str, Option<Told>); 3] {
+        [
+            ("waiting", self.waiting),
+            ("running", self.running),
+            ("kv_usage", self.kv_usage),
+        ]
+    }
+
+    /// The oldest of those that were ever told.
+    pub fn oldest(&self) -> Option<Timestamp> {
+        let told = self.named().into_iter().filter_map(|(_, told)| told);
+        told.map(|told| told.at).min()
+    }
+}
+
 /// An endpoint's load as last reported, with its age.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EndpointLoad {
@@ -111,6 +171,17 @@ pub struct OwnLoad {
     pub uncached_tokens: Tokens,
 }
 
+/// How fast an endpoint computes, as far as that was learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Tokens of one request in a millisecond.
+    pub tokens_per_ms: f64,
+    /// How far it can be trusted; 1 is wholly.
+    pub confidence: Unit,
+    /// When it was learned last.
+    pub read_at: Timestamp,
+}
+
 /// How fast an endpoint computes prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefillRate(NonZeroU32);
@@ -121,13 +192,23 @@ impl PrefillRate {
         Self(tokens_per_second)
     }
 
+    /// The rate that comes nearest.
+    pub const fn of_tokens_per_ms(tokens_per_ms: f64) -> Self {
+        // Of what is no number it becomes 1.
+        let rounded = (tokens_per_ms * 1000.0).round() as u32;
+        Self(match NonZeroU32::new(rounded) {
+            Some(rate) => rate,
+            None => NonZeroU32::MIN,
+        })
+    }
+
     /// Tokens per second.
     pub const fn tokens_per_second(self) -> NonZeroU32 {
         self.0
     }
 }
 
-/// What llm-d takes for an endpoint's best (`peakPrefillThroughput`). No rates are learned yet.
+/// What llm-d takes for an endpoint's best (`peakPrefillThroughput`), until a rate is learned.
 impl Default for PrefillRate {
     fn default() -> Self {
         Self(NonZeroU32::MIN.saturating_add(15_927))

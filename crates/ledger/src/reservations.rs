@@ -85,6 +85,13 @@ impl Ledger {
         }
     }
 
+    /// From now on this endpoint is taken to be that fast.
+    pub fn set_endpoint_rate(&mut self, now: Timestamp, endpoint: EndpointId, rate: PrefillRate) {
+        if let Some(account) = self.accounts.get_mut(endpoint) {
+            account.set_prefill_rate(now, rate);
+        }
+    }
+
     /// Reserves load for `id`. A request that has a reservation moves to the new one, and was sent
     /// there only if that is at another endpoint.
     pub fn reserve(&mut self, now: Timestamp, id: RequestId, reservation: Reservation) {

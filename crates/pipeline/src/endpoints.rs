@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use pointsman_domain::endpoint::{EndpointId, EndpointSpec};
 use pointsman_domain::time::Timestamp;
+use pointsman_telemetry::cache_trust::CacheTrust;
 use pointsman_telemetry::load::LoadTracker;
 
 use crate::ejection::Health;
@@ -28,6 +29,8 @@ pub(crate) struct Member {
     pub(crate) id: EndpointId,
     pub(crate) spec: EndpointSpec,
     pub(crate) load: LoadTracker,
+    /// How far the index can be believed of it.
+    pub(crate) cache_trust: CacheTrust,
     health: Health,
 }
 
@@ -169,12 +172,12 @@ impl Endpoints {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.generation = slot.generation.wrapping_add(1);
             id.generation = slot.generation;
-            let (load, health) = (LoadTracker::default(), Health::default());
             slot.member = Some(Member {
                 id,
                 spec,
-                load,
-                health,
+                load: LoadTracker::default(),
+                cache_trust: CacheTrust::default(),
+                health: Health::default(),
             });
         }
         id

@@ -2,6 +2,7 @@
 
 mod caches;
 mod decide;
+mod learning;
 mod recover;
 mod requests;
 mod scrapes;
@@ -31,7 +32,10 @@ use crate::config::{PrefixSource, RuntimeConfig};
 use crate::endpoints::{Endpoints, Member};
 use crate::pool::caches::CacheReport;
 use crate::pool::decide::Scratch;
+use crate::pool::learning::Learning;
 use crate::pool::requests::Request;
+
+pub use learning::Statistics;
 
 /// One pool: its endpoints, its requests and its policy.
 #[derive(Debug)]
@@ -46,6 +50,7 @@ pub struct Pool {
     pickers: NonZeroU32,
     rng: Pcg64Mcg,
     scratch: Scratch,
+    learning: Learning,
     closing: bool,
 }
 
@@ -205,6 +210,7 @@ impl Pool {
             requests: BTreeMap::new(),
             rng: Pcg64Mcg::seed_from_u64(seed),
             scratch: Scratch::default(),
+            learning: Learning::default(),
             closing: false,
         }
     }
@@ -215,7 +221,7 @@ impl Pool {
             Input::Offer { id, facts, detail } => self.offer(now, id, facts, detail, outputs),
             Input::Ended { id, cause } => self.ended(now, id, cause, outputs),
             Input::Observed { id, observation } => self.observed(now, id, observation, outputs),
-            Input::ScrapeBegun(endpoint) => self.scrape_begun(endpoint),
+            Input::ScrapeBegun(endpoint) => self.scrape_begun(now, endpoint),
             Input::ScrapeDone(endpoint, sample) => {
                 self.scrape_done(now, endpoint, &sample, outputs);
             }
@@ -299,6 +305,7 @@ impl Pool {
         if let Err(refusal) = self.config.rewrites.demand_model(&facts) {
             return self.refuse(now, id, now, refusal, outputs);
         }
+        self.learning.arrived(now);
         let request = Request::new(now, facts, detail);
         if !self.endpoints.is_empty() {
             return self.decide(now, id, request, outputs);

@@ -11,9 +11,12 @@
 //! keeps its last value, and its age says so.
 
 pub mod aggregate;
+pub mod cache_trust;
 pub mod engines;
 pub mod exposition;
 pub mod families;
 pub mod load;
 pub mod mapping;
 pub mod metric_spec;
+pub mod rates;
+pub mod variability;

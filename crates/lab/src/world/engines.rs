@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pointsman_domain::block::BlockKey;
 use pointsman_domain::endpoint::EndpointSpec;
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::{Counters, EngineSample, LoadSample};
 use pointsman_domain::time::Timestamp;
 use pointsman_engine::config::{CacheReports, EngineConfig};
 use pointsman_engine::engine::Engine;
@@ -139,15 +139,30 @@ impl Member {
     }
 
     /// What a scrape reads at this moment.
-    pub(super) fn sample(&self) -> LoadSample {
+    pub(super) fn sample(&self) -> EngineSample {
         let stats = self.engine.stats();
-        LoadSample {
+        let totals = &stats.totals;
+        let load = LoadSample {
             waiting: u32::try_from(stats.waiting).ok(),
             running: u32::try_from(stats.running).ok(),
             kv_usage: Some(stats.kv_usage),
             kv_block_tokens: u32::try_from(self.config.block_size.tokens().0).ok(),
             kv_blocks: Some(self.cache_blocks),
             process_start_seconds: Some(f64::from(self.starts) * SECONDS_BETWEEN_STARTS),
+        };
+        // The model counts no seconds of single requests.
+        let counters = Counters {
+            prompt_tokens: Some(totals.prompt_tokens as f64),
+            cached_tokens: Some(totals.prefix_hit_tokens as f64),
+            output_tokens: Some(totals.generation_tokens as f64),
+            preemptions: Some(totals.preemptions as f64),
+            finished: Some(totals.finished as f64),
+            ..Counters::default()
+        };
+        EngineSample {
+            load,
+            adapters: None,
+            counters,
         }
     }
 

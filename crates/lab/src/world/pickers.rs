@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pointsman_domain::block::BlockKey;
 use pointsman_domain::endpoint::EndpointId;
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::EngineSample;
 use pointsman_domain::time::Timestamp;
 use pointsman_pipeline::config::RuntimeConfig;
 use pointsman_pipeline::pool::{Input, Output, Pool};
@@ -35,7 +35,7 @@ pub(super) struct Picker {
     /// What the pool calls each endpoint.
     pub(super) ids: Vec<Option<EndpointId>>,
     /// Reports that are on their way.
-    pub(super) reports: Vec<Option<LoadSample>>,
+    pub(super) reports: Vec<Option<EngineSample>>,
     /// Requests that were offered and have not ended.
     pub(super) open: usize,
     /// The deadline that is scheduled.

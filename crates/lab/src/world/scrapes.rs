@@ -45,7 +45,7 @@ impl World<'_> {
             self.pickers.input(
                 picker,
                 self.now,
-                Input::ScrapeDone(id, Box::new(sample.into())),
+                Input::ScrapeDone(id, Box::new(sample)),
             );
         }
     }

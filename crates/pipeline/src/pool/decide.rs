@@ -1,6 +1,7 @@
 //! One decision: candidates, their prefix matches, the profile, and the reservation, in one step.
 
 use pointsman_domain::decision::{Decision, Destination, Pick, Refusal};
+use pointsman_domain::endpoint::EndpointId;
 use pointsman_domain::event::{Event, Picked};
 use pointsman_domain::facts::{RequestFacts, RequestId};
 use pointsman_domain::time::Timestamp;
@@ -10,6 +11,7 @@ use pointsman_schedule::candidate::Candidate;
 use pointsman_schedule::profile::Scores;
 use pointsman_schedule::question::Question;
 
+use crate::endpoints::Endpoints;
 use crate::pool::requests::{Request, Sent};
 use crate::pool::stale::Medians;
 use crate::pool::{Detail, Output, Pool};
@@ -21,6 +23,13 @@ pub(super) struct Scratch {
     pub(super) candidates: Vec<Candidate>,
     medians: Medians,
     scores: Scores,
+}
+
+impl Scratch {
+    /// Tokens of the prompt that the index says are in cache there.
+    fn matched(&self, endpoint: EndpointId, facts: &RequestFacts) -> Tokens {
+        tokens_of(&self.matches, endpoint, facts)
+    }
 }
 
 impl Pool {
@@ -71,6 +80,8 @@ impl Pool {
             at: now,
             endpoint: best.id,
             uncached_tokens: facts.prompt.tokens.minus(best.cached_tokens),
+            believed_tokens: self.scratch.matched(best.id, &facts),
+            is_alone: best.load.waiting == 0 && best.own.before_first_token == 0,
             observation: facts.observation,
         };
         request.sent = Some(sent);
@@ -134,7 +145,6 @@ impl Pool {
             scratch,
             ..
         } = self;
-        let block_tokens = facts.prompt.block_size.tokens().0;
         let admitted = |address| {
             let subset = facts.subset.as_ref();
             subset.is_none_or(|subset| subset.iter().any(|entry| entry.admits(address)))
@@ -145,9 +155,9 @@ impl Pool {
                 .iter()
                 .filter(|member| admitted(member.spec.address))
                 .map(|member| {
-                    let matched = u64::from(scratch.matches.blocks(member.id));
                     let context = ledger.report_context(member.id);
                     ledger.settle(member.id, now);
+                    let believed = tokens_of(&scratch.matches, member.id, facts);
                     Candidate {
                         id: member.id,
                         address: member.spec.address,
@@ -157,7 +167,7 @@ impl Pool {
                         foreign_requests: context.foreign,
                         own_at_report: context.own_at_report,
                         dispatched_since_report: context.dispatched_since_report,
-                        cached_tokens: Tokens(matched.saturating_mul(block_tokens)),
+                        cached_tokens: member.cache_trust.expected(believed),
                     }
                 }),
         );
@@ -165,9 +175,29 @@ impl Pool {
         if scratch.candidates.iter().any(usable) {
             scratch.candidates.retain(usable);
         }
+        spare_preempting(now, endpoints, &mut scratch.candidates);
         scratch
             .medians
             .replace_stale_loads(now, &mut scratch.candidates);
+    }
+}
+
+/// Tokens of the matched blocks of an endpoint.
+fn tokens_of(matches: &Matches, endpoint: EndpointId, facts: &RequestFacts) -> Tokens {
+    let blocks = u64::from(matches.blocks(endpoint));
+    Tokens(blocks.saturating_mul(facts.prompt.block_size.tokens().0))
+}
+
+/// Leaves out endpoints that preempt again and again, which need less to do, unless they are more than
+/// half: then the others could not take their requests.
+fn spare_preempting(now: Timestamp, endpoints: &Endpoints, candidates: &mut Vec<Candidate>) {
+    let is_preempting = |candidate: &Candidate| {
+        let member = endpoints.get(candidate.id);
+        member.is_some_and(|member| member.load.is_preempting(now))
+    };
+    let preempting = candidates.iter().filter(|it| is_preempting(it)).count();
+    if preempting > 0 && preempting * 2 <= candidates.len() {
+        candidates.retain(|candidate| !is_preempting(candidate));
     }
 }
 

@@ -6,7 +6,7 @@ use pointsman_domain::decision::{Decision, Destination, Refusal};
 use pointsman_domain::endpoint::EndpointId;
 use pointsman_domain::event::{Completed, Event, Late, Timings};
 use pointsman_domain::facts::{RequestFacts, RequestId};
-use pointsman_domain::load::LoadSample;
+use pointsman_domain::load::{LoadSample, Source};
 use pointsman_domain::observation::{EndCause, Observation, ObservationMode, Usage};
 use pointsman_domain::time::Timestamp;
 use pointsman_domain::units::Tokens;
@@ -36,6 +36,10 @@ pub(super) struct Sent {
     pub(super) at: Timestamp,
     pub(super) endpoint: EndpointId,
     pub(super) uncached_tokens: Tokens,
+    /// Tokens of the prompt that the index says are in cache there.
+    pub(super) believed_tokens: Tokens,
+    /// Nothing waited or was in prefill there, as far as is known.
+    pub(super) is_alone: bool,
     pub(super) observation: ObservationMode,
 }
 
@@ -114,6 +118,9 @@ impl Pool {
         let Some(request) = request else {
             return;
         };
+        if let (EndCause::Complete, Some(sent)) = (cause, request.sent) {
+            self.learning.served(now.since(sent.at));
+        }
         outputs.push(Output::Event(Event::Completed(Box::new(Completed {
             request: id,
             endpoint: request.sent.map(|sent| sent.endpoint),
@@ -141,7 +148,10 @@ impl Pool {
         let after = now.since(request.arrived);
         let timings = &mut request.timings;
         match observation {
-            Observation::Usage(usage) => request.usage = Some(usage),
+            Observation::Usage(usage) => {
+                request.usage = Some(usage);
+                self.learn_cache(sent.endpoint, sent, usage);
+            }
             Observation::FirstVisible => {
                 timings.first_visible.get_or_insert(after);
             }
@@ -149,6 +159,7 @@ impl Pool {
                 if timings.first_output.is_none() {
                     timings.first_output = Some(after);
                     self.ledger.advance(now, id, Phase::Decode);
+                    self.learn_prefill(now, sent);
                     outputs.push(Output::Event(Event::FirstOutput { request: id, after }));
                 }
             }
@@ -195,6 +206,9 @@ impl Pool {
         let picked = picked.map_or(left, |first| first.endpoint);
         sent.at = now;
         sent.endpoint = served;
+        // What was believed and seen was of the other.
+        sent.believed_tokens = Tokens(0);
+        sent.is_alone = false;
         let list = request.destinations.iter().map(|named| named.endpoint);
         // The gateway goes down the list once, whatever it tells after that.
         let failed: SmallVec<[EndpointId; 3]> = list
@@ -222,7 +236,7 @@ impl Pool {
         outputs: &mut Vec<Output>,
     ) {
         match self.endpoints.get_mut(endpoint) {
-            Some(member) => member.load.told(now, sample),
+            Some(member) => member.load.told(now, Source::Answer, sample),
             None => outputs.push(late(Late::Observation)),
         }
     }

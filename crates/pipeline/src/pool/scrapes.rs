@@ -10,8 +10,9 @@ use crate::ejection::Health;
 use crate::pool::{Output, Pool, ScrapeFault};
 
 impl Pool {
-    pub(super) fn scrape_begun(&mut self, endpoint: EndpointId) {
-        if self.endpoints.get(endpoint).is_some() {
+    pub(super) fn scrape_begun(&mut self, now: Timestamp, endpoint: EndpointId) {
+        if let Some(member) = self.endpoints.get_mut(endpoint) {
+            member.load.scrape_begun(now);
             self.ledger.scrape_begun(endpoint);
         }
     }
@@ -28,7 +29,7 @@ impl Pool {
             return;
         };
         let told = sample.load;
-        match member.load.apply(now, &told) {
+        match member.load.apply(now, sample) {
             Applied::Same => {
                 let load = member.load.load();
                 if told.waiting == Some(0) && told.running == Some(0) {
@@ -42,6 +43,7 @@ impl Pool {
                     self.ledger.scrape_failed(endpoint);
                 }
                 self.note(now, endpoint, outputs, |health| health.scraped());
+                self.hand_on_rates(now);
             }
             Applied::Restarted => {
                 let renewed = self.endpoints.renew(endpoint);

@@ -4,6 +4,7 @@ mod builders;
 mod caches;
 mod ends;
 mod holding;
+mod learning;
 mod lives;
 mod model;
 mod observations;
