@@ -8,10 +8,10 @@ export CARGO_TARGET_DIR ?= $(POINTSMAN_CACHE)/target
 BUILD := cargo build --profile=ci --workspace --bins '--test=*'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sim check counts coverage fuzz generate format
+.PHONY: help demo test sim check counts bench-scrape coverage fuzz generate format
 
 help: ## Print this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Run engines, the picker and Envoy here and show where requests go and why.
 	$(BUILD)
@@ -29,6 +29,9 @@ check: ## Run every check but the end-to-end tests.
 
 counts: ## Count the instructions of the hot functions; needs valgrind.
 	cargo xtask counts
+
+bench-scrape: ## Time the reading of metrics pages of 300 KB, beside a full parse by a common crate.
+	cargo bench --package=pointsman-counts --bench=scrape
 
 coverage: ## Tell which lines the unit tests of CRATES="request observe ..." do not reach.
 	cargo xtask coverage $(CRATES)

@@ -172,7 +172,9 @@ impl Preemptions {
         };
         let before = self.counted.replace(count);
         if before.is_some_and(|before| count > before) {
-            let row = self.row.filter(|(_, last)| now.since(*last) < PREEMPTION_GAP);
+            let row = self
+                .row
+                .filter(|(_, last)| now.since(*last) < PREEMPTION_GAP);
             self.row = Some((row.map_or(now, |(first, _)| first), now));
         }
     }

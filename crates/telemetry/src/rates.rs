@@ -42,7 +42,8 @@ impl RateLearner {
     /// speed only where nothing ran before it, which the caller knows.
     pub fn first_output(&mut self, now: Timestamp, uncached: Tokens, after: Duration) {
         if uncached >= PROMPT_TOKENS_MIN {
-            self.prefill.add(now, uncached.0 as f64, after.as_secs_f64());
+            self.prefill
+                .add(now, uncached.0 as f64, after.as_secs_f64());
         }
     }
 

@@ -42,11 +42,8 @@ impl World<'_> {
         let member = &mut self.pickers.members[picker];
         let sample = member.reports[endpoint].take();
         if let (Some(id), Some(sample)) = (member.ids[endpoint], sample) {
-            self.pickers.input(
-                picker,
-                self.now,
-                Input::ScrapeDone(id, Box::new(sample)),
-            );
+            self.pickers
+                .input(picker, self.now, Input::ScrapeDone(id, Box::new(sample)));
         }
     }
 

@@ -104,7 +104,10 @@ fn a_restart_is_told_once_and_forgets_the_earlier_process() {
 fn a_start_time_that_is_missing_or_trembles_is_no_restart() {
     let mut tracker = LoadTracker::default();
     tracker.apply(at(5), &whole().into());
-    assert_eq!(tracker.apply(at(6), &EngineSample::default()), Applied::Same);
+    assert_eq!(
+        tracker.apply(at(6), &EngineSample::default()),
+        Applied::Same
+    );
     for start in [1_757_900_000.9, 1_757_899_999.2] {
         let sample = LoadSample {
             process_start_seconds: Some(start),
