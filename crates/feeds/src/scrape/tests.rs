@@ -11,7 +11,7 @@ const PAGE: &str = "vllm:num_requests_waiting 4\nvllm:num_requests_running 2\n";
 #[derive(Clone, Debug, PartialEq)]
 enum Report {
     Begun,
-    Done(EngineSample),
+    Done(Box<EngineSample>),
     Failed(PageFailure),
 }
 
@@ -39,7 +39,7 @@ impl Sink for Reports {
     }
 
     fn done(&self, endpoint: EndpointId, sample: EngineSample) {
-        self.add(endpoint, Report::Done(sample));
+        self.add(endpoint, Report::Done(Box::new(sample)));
     }
 
     fn failed(&self, endpoint: EndpointId, failure: PageFailure) {
@@ -80,7 +80,7 @@ async fn a_page_becomes_a_sample_of_its_endpoint() {
         ..EngineSample::default()
     };
     let reports = scrape_once(whole("200 OK", PAGE)).await;
-    assert_eq!(reports, [Report::Begun, Report::Done(sample)]);
+    assert_eq!(reports, [Report::Begun, Report::Done(Box::new(sample))]);
 }
 
 #[tokio::test]
